@@ -121,8 +121,9 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// - [`JournalError::Name`] if the name is not accepted by [`check_name`](crate::check_name).
     /// - [`JournalError::Broken`] if the newest events may be unknown.
-    /// - [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be read and
-    ///   the events that the snapshots cover were removed.
+    /// - [`JournalError::Damaged`] or [`JournalError::DamagedRow`] if no snapshot can be read, the
+    ///   events that the snapshots cover were removed, and the oldest event does not contain the
+    ///   whole state.
     fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError>;
 
     /// Adds the next events of a journal to `events`, oldest first. The first of these events has

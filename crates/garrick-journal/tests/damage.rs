@@ -513,6 +513,51 @@ fn a_snapshot_that_should_have_been_removed_is_removed_at_the_opening() {
 }
 
 #[test]
+fn a_whole_event_replaces_a_damaged_snapshot() {
+    let mut kit = Kit::new();
+    let (disk, ..) = three_groups(&mut kit);
+    let mut log = open(&disk).unwrap();
+    let journal = log.journal("a").unwrap();
+    for number in [4, 6] {
+        log.save(journal, number, KIND, b"state").unwrap();
+    }
+    let mut group = Group::new();
+    let whole = Event {
+        number: 7,
+        kind: KIND,
+        is_whole: true,
+        payload: &[7; 40],
+    };
+    group.add(journal, whole).unwrap();
+    log.append(&group).unwrap();
+    append(&mut log, 9);
+    log.save(journal, 8, KIND, b"state").unwrap();
+    assert_eq!((log.oldest(journal), log.newest(journal)), (7, 9));
+    // None of the snapshots after which no event is missing can be read.
+    for number in [6, 8] {
+        disk.replace(&saved(number), b"nonsense").unwrap();
+    }
+    assert_eq!(log.snapshot(journal).unwrap(), None);
+    assert_eq!(log.take_notices().len(), 2);
+    drop(log);
+    let mut log = open(&disk).unwrap();
+    assert_eq!(log.snapshot(journal).unwrap(), None);
+    assert_eq!(
+        log.take_notices().len(),
+        0,
+        "the damaged ones are set apart"
+    );
+    assert_eq!(numbers(&mut log), [7, 8, 9]);
+    // It is not enough that an event is there.
+    for number in [8, 9] {
+        log.save(journal, number, KIND, b"state").unwrap();
+        disk.replace(&saved(number), b"nonsense").unwrap();
+    }
+    let error = log.snapshot(journal).unwrap_err();
+    assert!(matches!(error, JournalError::Damaged { .. }), "{error}");
+}
+
+#[test]
 fn events_with_wrong_numbers_are_refused() {
     let mut kit = Kit::new();
     let (disk, ..) = three_groups(&mut kit);

@@ -179,6 +179,7 @@ with_engines! {
     thousands_of_entities_share_groups,
     a_journal_is_closed_with_its_system,
     a_state_without_events_survives_a_restart,
+    a_saved_state_that_cannot_be_loaded_is_not_needed_before_a_whole_event,
 }
 
 fn get(account: &Address<Command>) -> Result<u64, NoReply> {
@@ -499,4 +500,31 @@ fn a_state_without_events_survives_a_restart(engine: Engine) {
     }
     let start = engine.log(&place).start("settings", true).unwrap().unwrap();
     assert_eq!((start.oldest, start.newest), (30, 30));
+}
+
+fn a_saved_state_that_cannot_be_loaded_is_not_needed_before_a_whole_event(engine: Engine) {
+    let place = Place::new();
+    with(engine, &place, |system, journal| {
+        let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
+        for number in 1..=10 {
+            add(&account, number).unwrap();
+        }
+    });
+    // Another program continues the journal. It cannot load the states of the first one.
+    let start = |system: &System, journal: &Journal| {
+        let settings = system.spawn(journal.entity("a", Settings).unwrap());
+        let settings = settings.unwrap();
+        move |new| settings.ask(|reply| Change(new, reply)).wait()
+    };
+    with(engine, &place, |system, journal| {
+        let change = start(system, journal);
+        assert_eq!(change(Some(70)), Ok(10));
+    });
+    let saved = engine.log(&place).start("a", true).unwrap().unwrap();
+    assert_eq!((saved.oldest, saved.newest), (11, 11));
+    assert_eq!(saved.snapshot.map(|saved| saved.number), Some(10));
+    with(engine, &place, |system, journal| {
+        let change = start(system, journal);
+        assert_eq!(change(None), Ok(70));
+    });
 }

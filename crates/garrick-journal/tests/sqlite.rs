@@ -346,6 +346,38 @@ fn an_older_state_stands_for_a_damaged_one() {
 }
 
 #[test]
+fn a_whole_event_stands_for_a_damaged_state() {
+    let place = Place::new();
+    let log = place.open();
+    let account = start(&log, "account/42").journal;
+    append(&log, account, 1..=6);
+    log.save(account, 6, KIND, b"six").unwrap();
+    let mut group = Group::new();
+    let whole = Event {
+        number: 7,
+        kind: KIND,
+        is_whole: true,
+        payload: b"whole",
+    };
+    group.add(account, whole).unwrap();
+    assert!(log.append(&group).unwrap().is_empty());
+    append(&log, account, 8..=9);
+    let damage = "UPDATE snapshots SET payload = x'00'";
+    assert_eq!(place.other().execute(damage, []).unwrap(), 1);
+    let found = start(&log, "account/42");
+    assert_eq!((found.oldest, found.newest), (7, 9));
+    assert!(found.snapshot.is_none());
+    assert_eq!(log.sample(true).unwrap().notices, 1);
+    assert_eq!(read(&log, account).unwrap(), 3);
+    // A damaged event stands for nothing.
+    let damage = "UPDATE events SET payload = x'00' WHERE number = 7";
+    assert_eq!(place.other().execute(damage, []).unwrap(), 1);
+    let error = log.start("account/42", true).unwrap_err();
+    let text = error.to_string();
+    assert!(text.starts_with("the saved state 6 of"), "{text}");
+}
+
+#[test]
 fn a_log_with_a_damaged_state_opens_again() {
     let place = Place::new();
     let mut log = place.open();

@@ -139,7 +139,8 @@ pub trait DurableActor: Sized + Send + 'static {
     ///
     /// # Errors
     /// Returns an error if the kind is unknown, or if the bytes are not an encoding of that kind.
-    /// The state is then computed from the events, if all of them are still in the log.
+    /// The state is then computed from the events, if all of them are still in the log, or if the
+    /// oldest one contains the whole state.
     fn load(kind: EventKind, bytes: &[u8]) -> Result<Self::State, BoxError> {
         let _ = (kind, bytes);
         Err("this actor saves no state".into())

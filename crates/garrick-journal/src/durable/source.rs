@@ -98,8 +98,8 @@ impl Source {
     }
 
     /// Returns the saved state, and the number of the event after which it was saved. Returns the
-    /// empty state and 0 if no state was saved, or if the saved state cannot be loaded but the log
-    /// contains all events.
+    /// empty state and 0 if no state was saved, or if the saved state cannot be loaded but is not
+    /// needed: the log contains all events, or the oldest one contains the whole state.
     fn begin<A: DurableActor>(
         &self,
         saved: Option<&Snapshot>,
@@ -119,10 +119,17 @@ impl Source {
         });
         match image {
             Ok(image) => Ok((image, saved.number)),
-            // All events are there, so the saved state is not needed.
-            Err(_) if start.oldest == 1 => Ok((empty(), 0)),
+            Err(_) if start.oldest == 1 || self.is_oldest_whole(start)? => Ok((empty(), 0)),
             Err(why) => Err(self.unknown(saved.number, why)),
         }
+    }
+
+    /// Returns true if the oldest event that can be read contains the whole state.
+    fn is_oldest_whole(&self, start: &Start) -> Result<bool, JournalError> {
+        let mut events = Group::new();
+        let log = self.journal.core().log();
+        log.read(start.journal, start.oldest, &mut events)?;
+        Ok((events.events().next()).is_some_and(|(_, event)| event.is_whole))
     }
 
     fn unknown(&self, number: u64, why: String) -> JournalError {

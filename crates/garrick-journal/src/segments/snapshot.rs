@@ -142,9 +142,10 @@ impl SegmentLog {
     ///
     /// # Errors
     /// Returns the error of the newest snapshot if no snapshot can be read and the events that the
-    /// snapshots cover were removed. If a snapshot cannot be read, but an older snapshot or all
-    /// events can be read, the error becomes a notice. The file of a damaged snapshot gets the
-    /// suffix `.damaged`.
+    /// snapshots cover were removed, unless the oldest event contains the whole state. If a
+    /// snapshot cannot be read, but an older snapshot, all events or the event with the whole state
+    /// can be read, the error becomes a notice. The file of a damaged snapshot gets the suffix
+    /// `.damaged`.
     pub fn snapshot(&mut self, journal: JournalId) -> Result<Option<Snapshot>, JournalError> {
         let Some(found) = self.index.get(journal) else {
             return Ok(None);
@@ -167,11 +168,22 @@ impl SegmentLog {
                 }
             }
         }
-        if oldest > 1 && !errors.is_empty() {
+        if oldest > 1 && !errors.is_empty() && !self.is_oldest_whole(journal) {
             return Err(errors.swap_remove(0));
         }
         self.pass_over(journal, errors, &damaged);
         Ok(None)
+    }
+
+    /// Returns true if the oldest kept event of a journal contains the whole state. Returns false if
+    /// this event cannot be read.
+    fn is_oldest_whole(&mut self, journal: JournalId) -> bool {
+        let mut is_whole = false;
+        let read = self.read_while(journal, 0, |event| {
+            is_whole = event.is_whole;
+            false
+        });
+        read.is_ok() && is_whole
     }
 
     /// Records the errors of unreadable snapshots that were skipped. Renames the damaged snapshots,

@@ -45,6 +45,18 @@ pub(super) fn oldest(connection: &Connection, journal: u64) -> Sqlite<Option<u64
         .query_row([journal], |row| row.get(0))
 }
 
+/// Returns true if the event `number` of a journal contains the whole state. Returns false if the
+/// event is damaged, or if there is no such event.
+fn is_whole(connection: &Connection, journal: u64, number: u64) -> Sqlite<bool> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number, tag, version, whole, payload, checksum FROM events
+         WHERE journal = ?1 AND number = ?2",
+    )?;
+    let mut rows = statement.query([journal, number])?;
+    let row = rows.next()?;
+    Ok(row.is_some_and(|row| event_of("", "", journal, row).is_ok_and(|event| event.is_whole)))
+}
+
 /// Returns the size of the largest saved state of a journal in bytes. Does not read the states.
 fn saved_bytes(connection: &Connection, journal: u64) -> Sqlite<u64> {
     connection
@@ -104,7 +116,9 @@ impl SqliteLog {
         }
     }
 
-    /// Returns the newest readable snapshot of a journal after which no event is missing.
+    /// Returns the newest readable snapshot of a journal after which no event is missing. `oldest`
+    /// is the number of the oldest event. If no snapshot can be read, returns `None` if the events
+    /// are enough: if there are all events, or if the oldest one contains the whole state.
     fn snapshot(
         &self,
         connection: &Connection,
@@ -130,14 +144,14 @@ impl SqliteLog {
                 Err(error) => damaged = Some(damaged.unwrap_or(error)),
             }
         }
-        match damaged {
-            Some(error) if oldest > 1 => Err(error),
-            Some(error) => {
-                self.notices().add(error);
-                Ok(None)
-            }
-            None => Ok(None),
+        let Some(error) = damaged else {
+            return Ok(None);
+        };
+        if oldest > 1 && !is_whole(connection, journal, oldest).map_err(failed)? {
+            return Err(error);
         }
+        self.notices().add(error);
+        Ok(None)
     }
 
     /// Calls `each` with each event that is in the journal `journal` and has a number of at least
