@@ -49,19 +49,15 @@ impl Folder {
     /// Opens a folder, and creates it if it does not exist. Also creates its parents, and makes the
     /// new names durable.
     ///
+    /// If the folder exists, its name also becomes durable, because a process that was killed may
+    /// have created it. But if the folder that contains it cannot be synced, for example because
+    /// this process may not read it, the name stays as it is.
+    ///
     /// # Errors
     /// Returns the errors of [`Folder::open`] except `NotFound`, and any I/O error.
     pub fn create(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
-        let missing: Vec<_> = (path.ancestors())
-            .take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists())
-            .map(Path::to_path_buf)
-            .collect();
-        fs::create_dir_all(&path)?;
-        for folder in missing {
-            let parent = folder.parent().filter(|path| !path.as_os_str().is_empty());
-            fs::File::open(parent.unwrap_or(Path::new(".")))?.sync_all()?;
-        }
+        create_durable(&path, sync_folder)?;
         Self::open(path)
     }
 
@@ -69,6 +65,76 @@ impl Folder {
         check_name(name)?;
         Ok(self.path.join(name))
     }
+}
+
+/// Creates a folder with its parents, as far as they do not exist. `sync` makes the names in a
+/// folder durable. Each name is durable before anything is created in the new folder. So a process
+/// that is killed meanwhile leaves at most one folder without a durable name: the innermost one
+/// that exists. The next call makes this name durable.
+///
+/// # Errors
+/// Returns any I/O error, except if the innermost existing folder is in a folder that cannot be
+/// synced at all.
+fn create_durable(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    let folders = || path.ancestors().filter(|path| !path.as_os_str().is_empty());
+    let missing: Vec<_> = folders().take_while(|folder| !folder.exists()).collect();
+    let existing = folders().nth(missing.len());
+    if let Some(parent) = existing.and_then(parent_of) {
+        match sync(parent) {
+            // The folder may belong to others, and its name may have been durable for a long time.
+            Err(error) if cannot_be_synced(&error) => {}
+            synced => synced?,
+        }
+    }
+    for folder in missing.into_iter().rev() {
+        let is_new = match fs::create_dir(folder) {
+            Ok(()) => true,
+            // Another process creates it, too.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder.is_dir() => false,
+            Err(error) => return Err(error),
+        };
+        if let Some(parent) = parent_of(folder)
+            && let Err(error) = sync(parent)
+        {
+            if is_new {
+                // After a failed sync, another sync of the same name proves nothing.
+                let _ = fs::remove_dir(folder);
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folder that contains a folder. Returns `None` for the root of all folders.
+fn parent_of(folder: &Path) -> Option<&Path> {
+    let parent = folder.parent()?;
+    let is_here = parent.as_os_str().is_empty();
+    Some(if is_here { Path::new(".") } else { parent })
+}
+
+/// Returns true if a folder could not be synced because this process may not read the folder, or
+/// because its file system has no syncs of folders or is never written.
+fn cannot_be_synced(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::PermissionDenied
+            | io::ErrorKind::InvalidInput
+            | io::ErrorKind::Unsupported
+            | io::ErrorKind::ReadOnlyFilesystem
+    )
+}
+
+/// Makes the names in a folder durable.
+#[cfg(all(unix, not(garrick_portable)))]
+fn sync_folder(path: &Path) -> io::Result<()> {
+    fs::File::open(path)?.sync_all()
+}
+
+/// Does nothing, because only Unix systems can sync a folder.
+#[cfg(any(not(unix), garrick_portable))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 impl Files for Folder {
@@ -117,15 +183,8 @@ impl Files for Folder {
         Ok(Box::new(locked))
     }
 
-    #[cfg(all(unix, not(garrick_portable)))]
     fn sync_names(&self) -> io::Result<()> {
-        fs::File::open(&self.path)?.sync_all()
-    }
-
-    /// Does nothing, because only Unix systems can sync a folder.
-    #[cfg(any(not(unix), garrick_portable))]
-    fn sync_names(&self) -> io::Result<()> {
-        Ok(())
+        sync_folder(&self.path)
     }
 }
 
@@ -237,5 +296,95 @@ impl File for Open {
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, ErrorKind};
+    use std::path::{Path, PathBuf};
+    use std::{env, fs, process};
+
+    use super::create_durable;
+
+    /// An empty folder, which is removed when this value is dropped.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(test: &str) -> Self {
+            let name = format!("garrick-folder-unit-{}-{test}", process::id());
+            let path = env::temp_dir().join(name);
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_folder_that_a_killed_process_has_left_is_synced() {
+        let place = Place::new("left");
+        let log = place.0.join("log");
+        fs::create_dir(&log).unwrap();
+        let mut synced = Vec::new();
+        let sync = |folder: &Path| {
+            synced.push(folder.to_owned());
+            Ok(())
+        };
+        create_durable(&log, sync).unwrap();
+        assert_eq!(synced, std::slice::from_ref(&place.0));
+        // The root of all folders has no name.
+        create_durable(Path::new("/"), |folder| panic!("{}", folder.display())).unwrap();
+    }
+
+    #[test]
+    fn the_name_of_a_folder_is_synced_before_anything_is_created_in_it() {
+        let place = Place::new("nested");
+        let (a, b) = (place.0.join("a"), place.0.join("a/b"));
+        let log = b.join("log");
+        let mut synced = Vec::new();
+        let sync = |folder: &Path| {
+            let exist = [&a, &b, &log].map(|folder| folder.exists());
+            synced.push((folder.to_owned(), exist.map(u8::from)));
+            Ok(())
+        };
+        create_durable(&log, sync).unwrap();
+        let parent = place.0.parent().unwrap().to_owned();
+        let expected = [
+            (parent, [0, 0, 0]),
+            (place.0.clone(), [1, 0, 0]),
+            (a, [1, 1, 0]),
+            (b, [1, 1, 1]),
+        ];
+        assert_eq!(synced, expected);
+    }
+
+    #[test]
+    fn a_parent_that_cannot_be_synced_matters_if_a_folder_was_created() {
+        let place = Place::new("refused");
+        let log = place.0.join("log");
+        let (refused, failed) = (ErrorKind::PermissionDenied, ErrorKind::Other);
+        let create = |kind: ErrorKind| {
+            create_durable(&log, |folder| {
+                let is_parent = folder == place.0;
+                if is_parent {
+                    Err(io::Error::from(kind))
+                } else {
+                    Ok(())
+                }
+            })
+        };
+        for kind in [refused, failed] {
+            assert_eq!(create(kind).unwrap_err().kind(), kind);
+            assert!(!log.exists(), "the next call does not take it for durable");
+        }
+        fs::create_dir(&log).unwrap();
+        create(refused).unwrap();
+        create(ErrorKind::InvalidInput).unwrap();
+        assert_eq!(create(failed).unwrap_err().kind(), failed);
     }
 }
