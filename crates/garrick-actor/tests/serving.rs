@@ -7,11 +7,15 @@ mod common;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
 
 use common::{local, settle};
-use garrick_actor::naming::{EventStream, Key, LookupError, Receptionist, Registry, Topic};
-use garrick_actor::route::{Pool, RoundRobin, Router};
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, behavior};
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::naming::{
+    DeadLetter, DeadLetters, EventStream, Key, LookupError, Receptionist, Registry, Topic,
+};
+use garrick_actor::route::{Broadcast, FirstCompleted, Policy, Pool, RoundRobin, Router};
+use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, behavior};
 use garrick_testkit::{fail, ms, silence_panics};
 
 /// An event that can panic when it is cloned or dropped.
@@ -197,6 +201,52 @@ fn a_message_for_nobody_does_not_end_the_router() {
     router.send(Event::plain(2)).unwrap();
     settle(&local);
     assert_eq!(numbers(&heard), [2]);
+}
+
+/// Spawns an actor on a system of its own that never runs. Its mailbox is full.
+fn full<M: Send + 'static>(message: M) -> (Local, Address<M>) {
+    let local = Local::new().unwrap();
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let actor = local.actor(behavior(|_: M, _| Next::Continue));
+    let address = actor.mailbox(mailbox).spawn();
+    address.send(message).unwrap();
+    (local, address)
+}
+
+/// Checks that a router with this policy counts a message that all routees refuse, posts a dead
+/// letter for it, drops its reply, and keeps its routees.
+fn refused_by_all(policy: impl Policy<Arc<Mutex<Option<Reply<u32>>>>>) {
+    let (_, local) = local();
+    let router = Router::spawn(&local.handle(), policy).unwrap();
+    let dead_letters = DeadLetters::spawn(&local.handle()).unwrap();
+    let (told, posted) = mpsc::channel();
+    let reader = local.spawn(behavior(move |_: DeadLetter, _| {
+        told.send(()).unwrap();
+        Next::Continue
+    }));
+    dead_letters.subscribe(&reader).unwrap();
+    router.post_dead_letters_to(&dead_letters).unwrap();
+    let all_full: Vec<_> = (0..2).map(|_| full(Arc::default())).collect();
+    for (_, routee) in &all_full {
+        router.add(routee).unwrap();
+    }
+    let asked = router.ask(|reply| Arc::new(Mutex::new(Some(reply))));
+    settle(&local);
+    assert_eq!(asked.wait_timeout(ms(0)), Err(NoReply::Dropped));
+    let status = router.status();
+    settle(&local);
+    let status = status.wait().unwrap();
+    assert_eq!((status.undelivered, status.routees.len()), (1, 2));
+    assert_eq!(posted.try_iter().count(), 1);
+}
+
+#[test]
+fn a_message_that_all_routees_refuse_is_undelivered() {
+    refused_by_all(Broadcast::new());
+    refused_by_all(FirstCompleted::new(|shared: Arc<Mutex<Option<_>>>| {
+        let reply = shared.lock().unwrap().take().unwrap();
+        (reply, |reply| Arc::new(Mutex::new(Some(reply))))
+    }));
 }
 
 /// An actor that reports each receive timeout with its number.

@@ -167,7 +167,8 @@ where
     }
 
     /// Sets an observer. Whenever the state of the breaker changes, the breaker sends the new state
-    /// to the observer.
+    /// to the observer. If the bounded mailbox of the observer is full, the observer misses this
+    /// change, and the message becomes a dead letter.
     #[must_use]
     pub fn notify(self, observer: Address<Circuit>) -> Self {
         self.set(|core| core.observer = Some(observer))
@@ -248,8 +249,9 @@ where
             State::Open { .. } => Circuit::Open,
             State::HalfOpen { .. } => Circuit::HalfOpen,
         };
-        // An observer that has stopped does not need the message.
-        let gone = |observer: &Address<_>| cx.send(observer, circuit).is_err();
+        // An observer that has stopped does not need the message. An observer whose mailbox is full
+        // misses only this message.
+        let gone = |observer: &Address<_>| cx.send_or_skip(observer, circuit).is_err();
         if self.observer.as_ref().is_some_and(gone) {
             self.observer = None;
         }

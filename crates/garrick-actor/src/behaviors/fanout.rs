@@ -5,7 +5,7 @@ use std::hash::Hash;
 use garrick_sched::{Address, SendError};
 use indexmap::IndexMap;
 
-use super::passage::passage;
+use super::passage::passage_to;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::roll::Roll;
@@ -40,10 +40,10 @@ where
 /// Creates an address that sends every message to all of `targets`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone and a
-/// send for each target. If a target has stopped, its copies are dropped. If all targets have
-/// stopped, a send to the address fails and returns the message. If `targets` is empty, the address
-/// discards every message, like a [`sink`](super::sink()). To change the targets at run time, use a
-/// [`subject`] instead.
+/// send for each target. If a target refuses its copy, because it has stopped or its mailbox is
+/// full, the copy is dropped. If all targets refuse, a send to the address fails and returns the
+/// message. If `targets` is empty, the address discards every message, like a
+/// [`sink`](super::sink()). To change the targets at run time, use a [`subject`] instead.
 ///
 /// # Examples
 /// ```
@@ -64,16 +64,19 @@ pub fn broadcast<M>(targets: Vec<Address<M>>) -> Address<M>
 where
     M: Clone + Send + 'static,
 {
-    passage(move |msg: M| {
-        let mut stopped = 0;
-        for target in &targets {
-            stopped += usize::from(target.send(msg.clone()).is_err());
+    let pass = |targets: &Vec<Address<M>>, msg: M| {
+        let mut refused = 0;
+        for target in targets {
+            refused += usize::from(target.send(msg.clone()).is_err());
         }
-        if stopped == targets.len() && stopped > 0 {
+        if refused == targets.len() && refused > 0 {
             return Err(SendError(msg));
         }
         Ok(())
-    })
+    };
+    let has_stopped =
+        |targets: &Vec<Address<M>>| !targets.is_empty() && targets.iter().all(Address::is_stopped);
+    passage_to(targets, pass, has_stopped)
 }
 
 /// Creates an address that receives pairs of a key and a message.
@@ -112,13 +115,15 @@ where
     M: Send + 'static,
 {
     let routes: IndexMap<K, Address<M>> = routes.into_iter().collect();
-    passage(move |(key, msg): (K, M)| match routes.get(&key) {
+    let pass = |routes: &IndexMap<K, Address<M>>, (key, msg): (K, M)| match routes.get(&key) {
         Some(to) => {
             let sent = to.send(msg);
             sent.map_err(|SendError(msg)| SendError((key, msg)))
         }
         None => Err(SendError((key, msg))),
-    })
+    };
+    let has_stopped = |routes: &IndexMap<K, Address<M>>| routes.values().all(Address::is_stopped);
+    passage_to(routes, pass, has_stopped)
 }
 
 /// A message to a [`subject`].
@@ -140,7 +145,8 @@ pub enum Subject<M> {
 ///
 /// Each notification costs a clone and a send for each subscriber. With `n` subscribers, adding or
 /// removing a subscriber takes O(log n) on average. Subscribers that have stopped are removed at
-/// the next notification. Without subscribers, notifications are dropped.
+/// the next notification. If the bounded mailbox of a subscriber is full, the subscriber misses the
+/// notification, which becomes a dead letter. Without subscribers, notifications are dropped.
 ///
 /// # Examples
 /// ```
@@ -180,7 +186,8 @@ impl<M: Clone + Send + 'static> Actor for Subscribers<M> {
             Subject::Subscribe(new) => drop(subscribers.add(new.id(), new)),
             Subject::Unsubscribe(old) => drop(subscribers.remove(old.id())),
             Subject::Notify(msg) => {
-                subscribers.extract(|subscriber| cx.send(subscriber, msg.clone()).is_ok());
+                // A subscriber whose mailbox is full misses only this message.
+                subscribers.extract(|subscriber| cx.send_or_skip(subscriber, msg.clone()).is_ok());
             }
         }
     }

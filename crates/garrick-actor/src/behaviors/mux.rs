@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use garrick_sched::{Address, Reply};
+use garrick_sched::{Address, Reply, SendError};
 
 use super::service::Request;
 use crate::model::actor::Actor;
@@ -44,7 +44,8 @@ pub enum Mux<Q, R: 'static> {
 /// not pending is a dead letter. The mux watches the actor behind the wire and stays alive until
 /// that actor stops. Then the mux stops too, and the pending questions get no answer. If the actor
 /// behind the wire never answers a question, the question stays pending forever. Use a
-/// [`timeout`](super::timeout()) to prevent this.
+/// [`timeout`](super::timeout()) to prevent this. If the bounded mailbox of that actor is full, the
+/// question becomes a dead letter, and its reply is dropped.
 ///
 /// # Examples
 /// ```
@@ -102,11 +103,17 @@ where
     fn ask(&mut self, (question, reply): Request<Q, R>, cx: &Context<'_, Mux<Q, R>>) -> Next {
         let number = self.next;
         self.next += 1;
-        if cx.send(&self.wire, (number, question)).is_err() {
-            return Next::Stop;
+        match cx.send(&self.wire, (number, question)) {
+            Ok(()) => {
+                self.open.insert(number, reply);
+                Next::Continue
+            }
+            // If the mailbox behind the wire is full, only this question gets no answer.
+            Err(SendError(numbered)) => match cx.skip(&self.wire, numbered) {
+                Ok(()) => Next::Continue,
+                Err(_) => Next::Stop,
+            },
         }
-        self.open.insert(number, reply);
-        Next::Continue
     }
 
     fn answer(&mut self, (number, answer): (u64, R), cx: &Context<'_, Mux<Q, R>>) {

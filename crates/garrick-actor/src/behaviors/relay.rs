@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use garrick_sched::{Address, Reply, SendError};
 
-use super::passage::passage;
+use super::passage::{passage, passage_to};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -56,7 +56,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
-    passage(move |msg| to.send(msg))
+    passage_to(to, |to, msg| to.send(msg), Address::is_stopped)
 }
 
 /// Creates an address that adds `label` to every message and forwards the pair to `to`. The
@@ -85,10 +85,11 @@ where
     L: Clone + Send + Sync + 'static,
     M: Send + 'static,
 {
-    passage(move |msg| {
+    let pass = |(to, label): &(Address<(L, M)>, L), msg| {
         let sent = to.send((label.clone(), msg));
         sent.map_err(|SendError((_, msg))| SendError(msg))
-    })
+    };
+    passage_to((to, label), pass, |(to, _)| to.is_stopped())
 }
 
 /// An unforgeable label, created by [`tag`].

@@ -10,6 +10,7 @@ use garrick_sched::{Address, LetterReason, SendError, count_dead_letters};
 
 use crate::model::context::Context;
 use crate::model::next::Next;
+use crate::quiet;
 
 impl<M: 'static> Context<'_, M> {
     /// Drops `msg` and counts it as a dead letter, even if the turn is undone. Use this method in
@@ -34,13 +35,45 @@ impl<M: 'static> Context<'_, M> {
         drop(msg);
     }
 
-    /// Sends `msg` to `to`. If the receiver has stopped, counts `msg` as a dead letter and stops
-    /// this actor, which has no purpose without its receiver.
+    /// Sends `msg` to `to`. If the receiver refuses `msg` but has not stopped, for example because
+    /// its mailbox is full, the receiver misses only this message: `msg` is dropped and counted as
+    /// a dead letter.
     ///
-    /// Later sends to this actor then return an error.
+    /// # Errors
+    /// Returns the message if the receiver has stopped.
+    #[inline]
+    pub(crate) fn send_or_skip<N: 'static>(
+        &self,
+        to: &Address<N>,
+        msg: N,
+    ) -> Result<(), SendError<N>> {
+        let sent = self.send(to, msg);
+        sent.or_else(|SendError(msg)| self.skip(to, msg))
+    }
+
+    /// Drops `msg`, which `to` has refused, and counts it as a dead letter. A panic in the
+    /// destructor of `msg` is caught, so that it does not affect other receivers.
+    ///
+    /// # Errors
+    /// Returns the message if `to` has stopped.
+    #[cold]
+    pub(crate) fn skip<N: 'static>(&self, to: &Address<N>, msg: N) -> Result<(), SendError<N>> {
+        if to.is_stopped() {
+            return Err(SendError(msg));
+        }
+        count_dead_letters(type_name::<N>, LetterReason::Full, 1);
+        quiet::drop(msg);
+        Ok(())
+    }
+
+    /// Sends `msg` to `to`. If the receiver has stopped, counts `msg` as a dead letter and stops
+    /// this actor, which has no purpose without its receiver. If the mailbox of the receiver is
+    /// full, `msg` becomes a dead letter, and this actor continues.
+    ///
+    /// If this actor stops, later sends to it return an error.
     #[inline]
     pub(crate) fn relay<N: 'static>(&self, to: &Address<N>, msg: N) -> Next {
-        match self.send(to, msg) {
+        match self.send_or_skip(to, msg) {
             Ok(()) => Next::Continue,
             Err(SendError(msg)) => {
                 self.dead_letter(msg);

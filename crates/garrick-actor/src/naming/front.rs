@@ -18,6 +18,10 @@ impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
         let sent = self.to.send((self.wrap)(message));
         sent.map_err(|SendError(back)| SendError((self.unwrap)(back)))
     }
+
+    fn is_stopped(&self) -> bool {
+        self.to.is_stopped()
+    }
 }
 
 /// Creates an address that calls `wrap` for each message and sends the result to `to`.

@@ -97,8 +97,13 @@ where
         // When the last routee has answered or dropped its reply, the gatherer is unreachable and
         // is dropped. If the asker's reply has not been used, it is dropped with the gatherer.
         let gatherer = cx.spawn(Gatherer(Some(reply)));
-        routees.send_to_all(|| make(Reply::to_task(gatherer.clone(), Answer)));
-        Ok(())
+        let mut make = || make(Reply::to_task(gatherer.clone(), Answer));
+        match routees.send_to_all(&mut make) {
+            // The asker's reply is in the gatherer. It is dropped after the router has dropped this
+            // message, which contains the last reply to the gatherer.
+            0 => Err(make()),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -189,17 +189,18 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
-    /// the routees that have stopped. Returns the number of routees that are left. Routees that
-    /// refuse the message, for example because their mailboxes are full, do not receive it.
+    /// the routees that have stopped. Returns the number of routees that have accepted their
+    /// messages. Routees that refuse the message, for example because their mailboxes are full, do
+    /// not receive it.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
-        let mut index = 0;
+        let (mut index, mut accepted) = (0, 0);
         while index < self.len() {
             let before = self.len();
             // A message that was refused is dropped.
-            let _ = self.send(index, make());
+            accepted += usize::from(self.send(index, make()).is_ok());
             index += usize::from(self.len() == before);
         }
-        index
+        accepted
     }
 }
 

@@ -2,10 +2,13 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::behaviors::{Subject, broadcast, demux, subject, tee};
+use garrick_actor::behaviors::{
+    Gate, Subject, broadcast, demux, forward, gatekeeper, label, subject, tee,
+};
 use garrick_actor::{Next, SendError};
+use garrick_testkit::{fail, silence_panics};
 
-use crate::stand::{Stand, does, heard};
+use crate::stand::{Narrow, Stand, does, heard};
 
 #[test]
 fn a_tee_goes_on_with_the_one_that_is_left() {
@@ -107,4 +110,115 @@ fn of_two_routes_with_one_key_the_last_counts() {
     demux([("key", a), ("key", b)]).send(("key", 1)).unwrap();
     stand.run();
     assert_eq!((heard(&to_a), heard(&to_b)), (vec![], vec![1]));
+}
+
+#[test]
+fn a_subscriber_whose_mailbox_is_full_misses_a_message_and_stays() {
+    let stand = Stand::new();
+    let subject = stand.spawn(subject());
+    let (narrow, behind) = (Narrow::new(), Narrow::new());
+    let (other, to_other) = stand.listener();
+    // A door knows too whether the actor behind it has stopped.
+    for new in [&narrow.address, &forward(behind.address.clone()), &other] {
+        subject.send(Subject::Subscribe(new.clone())).unwrap();
+    }
+    let notify = |n| {
+        subject.send(Subject::Notify(n)).unwrap();
+        stand.run();
+    };
+    notify(1);
+    notify(2);
+    assert_eq!((narrow.heard(), behind.heard()), (vec![1], vec![1]));
+    assert_eq!(stand.dead_letters(), 2);
+    notify(3);
+    assert_eq!((narrow.heard(), behind.heard()), (vec![3], vec![3]));
+    assert_eq!(heard(&to_other), [1, 2, 3]);
+
+    // A subscriber that has stopped is let go, and what it misses is no dead letter.
+    narrow.stop();
+    behind.stop();
+    notify(4);
+    assert_eq!(heard(&to_other), [4]);
+    assert_eq!(stand.dead_letters(), 2);
+}
+
+/// A message whose clones panic when they are dropped.
+#[derive(Default)]
+struct Thorny {
+    is_clone: bool,
+}
+
+impl Clone for Thorny {
+    fn clone(&self) -> Self {
+        Self { is_clone: true }
+    }
+}
+
+impl Drop for Thorny {
+    fn drop(&mut self) {
+        if self.is_clone {
+            fail();
+        }
+    }
+}
+
+#[test]
+fn a_message_that_a_full_subscriber_refuses_does_not_end_the_way_of_the_others() {
+    silence_panics();
+    let stand = Stand::new();
+    let subject = stand.spawn(subject());
+    let narrow = Narrow::new();
+    let (told, to_other) = channel();
+    let other = stand.spawn(does(move |thorny: Thorny| {
+        std::mem::forget(thorny);
+        told.send(()).unwrap();
+        Next::Continue
+    }));
+    for new in [narrow.address.clone(), other] {
+        subject.send(Subject::Subscribe(new)).unwrap();
+    }
+    for _ in 0..3 {
+        subject.send(Subject::Notify(Thorny::default())).unwrap();
+    }
+    stand.run();
+    assert_eq!(heard(&to_other).len(), 3);
+    narrow.heard().into_iter().for_each(std::mem::forget);
+}
+
+#[test]
+fn a_door_has_stopped_once_all_behind_it_have() {
+    let stand = Stand::new();
+    let ((one, _), (other, _)) = (stand.listener::<u32>(), stand.listener::<u32>());
+    let both = tee(one.clone(), other.clone());
+    let by_key = demux([(1, one.clone()), (2, other.clone())]);
+    let (only, labelled) = (
+        forward(one.clone()),
+        label(stand.stopped::<(&str, u32)>(), "one"),
+    );
+    stand.stop(&one);
+    assert!(only.is_stopped() && labelled.is_stopped());
+    assert!(!both.is_stopped() && !by_key.is_stopped());
+    stand.stop(&other);
+    assert!(both.is_stopped() && by_key.is_stopped());
+    assert!(!broadcast::<u32>(Vec::new()).is_stopped());
+}
+
+#[test]
+fn an_actor_that_forwards_stays_though_its_receiver_was_full() {
+    let stand = Stand::new();
+    let narrow = Narrow::new();
+    let gate = stand.spawn(gatekeeper(narrow.address.clone()));
+    let pass = |n| {
+        gate.send(Gate::Pass(n)).unwrap();
+        stand.run();
+    };
+    pass(1);
+    pass(2);
+    assert_eq!(narrow.heard(), [1]);
+    assert_eq!(stand.dead_letters(), 1);
+    pass(3);
+    assert_eq!(narrow.heard(), [3]);
+    narrow.stop();
+    pass(4);
+    assert!(gate.is_stopped());
 }

@@ -5,7 +5,7 @@ use std::sync::mpsc::channel;
 use garrick_actor::behaviors::{Mux, Service, forward, mux};
 use garrick_actor::{Next, Reply};
 
-use crate::stand::{DROPPED, Stand, does, heard};
+use crate::stand::{DROPPED, Narrow, Stand, does, heard};
 
 #[test]
 fn each_answer_finds_its_asker() {
@@ -97,4 +97,29 @@ fn open_questions_are_refused_in_the_order_in_which_they_came() {
     assert_eq!(heard(&refused).len(), 100);
     stand.stop(&wire);
     assert_eq!(heard(&refused), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_full_wire_costs_only_the_question_that_it_does_not_take() {
+    let stand = Stand::new();
+    let wire = Narrow::<(u64, u32)>::new();
+    let mux = stand.spawn(mux::<u32, u32>(wire.address.clone()));
+    let ask = |n| {
+        let asked = mux.ask(|reply| Mux::Ask((n, reply)));
+        stand.run();
+        asked
+    };
+    let (taken, refused) = (ask(1), ask(2));
+    assert_eq!(stand.answer(refused), Err(DROPPED));
+    let answer = || {
+        for numbered in wire.heard() {
+            mux.send(Mux::Answer(numbered)).unwrap();
+        }
+    };
+    answer();
+    assert_eq!(stand.answer(taken), Ok(1));
+    let later = ask(3);
+    answer();
+    assert_eq!(stand.answer(later), Ok(3));
+    assert_eq!(stand.dead_letters(), 1);
 }

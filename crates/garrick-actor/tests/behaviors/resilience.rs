@@ -6,7 +6,7 @@ use garrick_actor::NoReply;
 use garrick_actor::behaviors::{Circuit, Request, Service, breaker, retry};
 use garrick_testkit::ms;
 
-use crate::stand::{DROPPED, Stand, heard};
+use crate::stand::{DROPPED, Narrow, Stand, heard};
 
 /// Answers the only pending question, or drops its reply if `with` is `None`.
 fn answer(asked: &Receiver<Request<u32, u32>>, with: Option<u32>) {
@@ -195,6 +195,25 @@ fn while_the_probes_are_out_others_are_refused_but_not_for_ever() {
         assert_eq!(circuitry.stand.answer(probe), Ok(0));
     }
     assert_eq!(heard(&circuitry.changes), []);
+}
+
+#[test]
+fn an_observer_whose_mailbox_was_full_hears_of_later_changes() {
+    let stand = Stand::new();
+    let observer = Narrow::new();
+    let breaker = breaker(stand.mute::<u32, u32>()).failures(1).rest(ms(10));
+    let breaker = stand.spawn(breaker.notify(observer.address.clone()));
+    let fail = || {
+        assert_eq!(stand.ask(&breaker, 1), Err(DROPPED));
+        stand.advance(ms(10));
+    };
+    fail();
+    // The observer has not yet heard that the circuit is open, and misses two changes.
+    fail();
+    assert_eq!(observer.heard(), [Circuit::Open]);
+    assert_eq!(stand.dead_letters(), 2);
+    fail();
+    assert_eq!(observer.heard(), [Circuit::HalfOpen]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use garrick_actor::behaviors::{Request, Service};
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Context, Handle, Local, Next, NoReply, Reply, System};
 use garrick_testkit::{ByHand, ON_PURPOSE};
 
@@ -148,6 +149,44 @@ impl Stand {
 
     pub(crate) fn dead_letters(&self) -> u64 {
         self.handle().dead_letters()
+    }
+}
+
+/// A listener whose mailbox holds one message and refuses others. The listener handles its message
+/// only when the test asks for it.
+pub(crate) struct Narrow<M: 'static> {
+    local: Local,
+    pub(crate) address: Address<M>,
+    told: Receiver<M>,
+}
+
+impl<M: Send + 'static> Narrow<M> {
+    pub(crate) fn new() -> Self {
+        let local = Local::new().unwrap();
+        let (tell, told) = channel();
+        let listener = does(move |msg| {
+            tell.send(msg).unwrap();
+            Next::Continue
+        });
+        let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+        let address = local.actor(listener).mailbox(mailbox).spawn();
+        Self {
+            local,
+            address,
+            told,
+        }
+    }
+
+    /// Lets the listener handle its message, and returns what it has heard since the last call.
+    pub(crate) fn heard(&self) -> Vec<M> {
+        self.local.run();
+        heard(&self.told)
+    }
+
+    pub(crate) fn stop(&self) {
+        self.address.stop();
+        self.local.run();
+        assert!(self.address.is_stopped());
     }
 }
 
