@@ -630,6 +630,45 @@ fn a_child_that_does_not_drain_in_time_is_left_behind() {
 }
 
 #[test]
+fn a_branch_that_does_not_end_in_time_stops_its_child_though_it_drains_already() {
+    for is_deep in [false, true] {
+        let stage = Stage::new();
+        let tree = stage.tree(Strategy::OneForOne);
+        let mut branch = Supervisor::new("branch", Strategy::OneForOne)
+            .shutdown(Shutdown::Drain(SECOND))
+            .spawn_under(&tree)
+            .unwrap();
+        if is_deep {
+            branch = Supervisor::new("twig", Strategy::OneForOne)
+                .shutdown(Shutdown::DrainAll)
+                .spawn_under(&branch)
+                .unwrap();
+        }
+        // The child is on a system that runs only when the test says so.
+        let far = Stage::new();
+        let child = far.handle();
+        let child = child.actor(player(&far, "a")).supervised_by(&branch);
+        let child = child.shutdown(Shutdown::DrainAll).spawn().unwrap();
+        for _ in 0..4 {
+            stage.run();
+            far.run();
+        }
+        for n in 0..3 {
+            child.send(Msg::Say(n)).unwrap();
+        }
+        let stopped = tree.stop();
+        stage.run();
+        stage.world.advance(2 * SECOND);
+        stage.run();
+        assert_eq!(stopped.wait_timeout(Duration::ZERO), Ok(()));
+        far.run();
+        assert_eq!(far.said(), ["+a1", "-a1"]);
+        assert!(child.is_stopped());
+        assert_eq!(far.dead_letters(), 3);
+    }
+}
+
+#[test]
 fn children_are_removed_at_run_time() {
     let stage = Stage::new();
     let tree = stage.tree(Strategy::OneForAll);

@@ -353,7 +353,7 @@ impl Root {
                 self.stop_all();
             }
             Job::Abandon => {
-                self.crew.hurry();
+                self.crew.hurry(turn);
                 self.report(turn, Report::Down);
                 self.hear(Note::Stop(None), turn);
             }

@@ -256,10 +256,14 @@ impl Crew {
     }
 
     /// Makes every child stop without first handling the messages in its mailbox, as with
-    /// [`Shutdown::Now`].
-    pub(super) fn hurry(&mut self) {
+    /// [`Shutdown::Now`]. A child that has already been asked to stop is asked again, because it
+    /// may still be handling the messages in its mailbox.
+    pub(super) fn hurry(&mut self, turn: &Turn<'_, Note>) {
         for slot in self.slots.values_mut() {
             slot.policy.shutdown = Shutdown::Now;
+            if slot.is_ending {
+                slot.member.job(Job::Abandon, turn);
+            }
         }
     }
 
