@@ -169,7 +169,8 @@ impl<M: Send + 'static> Note<Box<Closing<M>>> {
 }
 
 /// Messages that earlier incarnations of a supervised actor have not received. The next incarnation
-/// receives them.
+/// receives them. The factory of the incarnations owns the heir. When the factory is dropped, there
+/// is no next incarnation, so the messages are dropped and become dead letters.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
@@ -248,8 +249,9 @@ pub struct Shared<M: Send + 'static> {
     /// `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
     /// Messages that the actor has not received, for its next incarnation after a restart. Set only
-    /// for supervised actors, whose mailbox does not close.
-    pub(super) heir: Option<Arc<Heir<M>>>,
+    /// for supervised actors, whose mailbox does not close. Weak, because wakers and contexts of any
+    /// incarnation may outlive the actor, and must not keep its unread messages.
+    pub(super) heir: Option<Weak<Heir<M>>>,
     /// Address of the actor's task, from the start of the task until it stops. This address keeps
     /// the task alive while the task waits. The task writes it, and wakers read it.
     body: Mutex<Option<Address<Word<M>>>>,
@@ -284,16 +286,16 @@ impl<M: Send + 'static> Shared<M> {
         path: Option<ActorPath>,
         name: &'static str,
     ) -> Arc<Self> {
-        Self::with(receives, Some(heir.clone()), path, name)
+        Self::with(receives, Some(heir), path, name)
     }
 
     fn with(
         receives: Receives,
-        heir: Option<Arc<Heir<M>>>,
+        heir: Option<&Arc<Heir<M>>>,
         path: Option<ActorPath>,
         name: &'static str,
     ) -> Arc<Self> {
-        let queue = heir.as_ref().map(|heir| mem::take(&mut **lock(&heir.0)));
+        let queue = heir.map(|heir| mem::take(&mut **lock(&heir.0)));
         let inner = Inner {
             queue: Queue::of(queue.unwrap_or_default()),
             receiver: None,
@@ -309,7 +311,7 @@ impl<M: Send + 'static> Shared<M> {
             path,
             name,
             has_wishes: AtomicBool::new(false),
-            heir,
+            heir: heir.map(Arc::downgrade),
             inner: Mutex::new(inner),
             body: Mutex::new(None),
             entry: Mutex::new((Weak::new(), 0)),
@@ -448,7 +450,9 @@ impl<M: Send + 'static> Shared<M> {
             sleepers.clear();
         }
         queue.extend(arrived);
-        if let Some(heir) = &self.heir {
+        // The heir exists as long as there may be a next incarnation. Without it, the messages are
+        // dropped below, where nothing is locked.
+        if let Some(heir) = self.heir.as_ref().and_then(Weak::upgrade) {
             lock(&heir.0).append(&mut queue);
         }
         let left = queue.len();

@@ -1,13 +1,16 @@
 //! Tests of supervised async actors and of their addresses.
 
 use std::collections::HashSet;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::task::Poll;
 
 use garrick_actor::supervise::{Decision, Restart, Strategy, Supervisor, Tree};
-use garrick_actor::{Address, AsyncActor, AsyncContext, Incoming, Local, Next, System, behavior};
+use garrick_actor::{
+    Address, AsyncActor, AsyncContext, Incoming, Local, Next, NoReply, Reply, System, behavior,
+};
 
 use crate::Guest;
 use crate::common::{self, settle};
@@ -76,6 +79,47 @@ fn one_that_is_not_restarted_ends_and_its_mailbox_is_dead_letters() {
     assert!(child.is_stopped());
     assert!(child.send(4).is_err());
     assert_eq!(local.handle().dead_letters(), 2);
+}
+
+#[test]
+fn at_the_last_stop_unread_messages_are_dropped_though_others_keep_the_context() {
+    silence_panics();
+    for fails_first in [false, true] {
+        let (_, local) = common::local();
+        let tree = tree(&local);
+        let (give, contexts) = mpsc::channel();
+        let made = AtomicUsize::new(0);
+        let child = local.actor(move |mailbox: Incoming<Reply<u32>>| {
+            let is_first = made.fetch_add(1, Ordering::Relaxed) == 0;
+            let give = give.clone();
+            async move {
+                // Wakers and contexts of any incarnation may outlive the actor.
+                let waker = poll_fn(|task| Poll::Ready(task.waker().clone())).await;
+                give.send((mailbox.context(), waker)).unwrap();
+                if is_first && fails_first {
+                    mailbox.context().yield_now().await;
+                    fail();
+                }
+                pending::<()>().await;
+            }
+        });
+        let child = child.supervised_by(&tree).spawn().unwrap();
+        let first = child.ask(|reply| reply);
+        settle(&local);
+        let second = child.ask(|reply| reply);
+        settle(&local);
+        let kept: Vec<_> = contexts.try_iter().collect();
+        assert_eq!(kept.len(), 1 + usize::from(fails_first));
+        assert_eq!(local.handle().dead_letters(), 0);
+        drop(tree.stop());
+        settle(&local);
+        assert!(child.is_stopped());
+        for ask in [first, second] {
+            assert_eq!(ask.wait_timeout(ms(0)), Err(NoReply::Dropped));
+        }
+        assert_eq!(local.handle().dead_letters(), 2);
+        drop(kept);
+    }
 }
 
 /// The first incarnation receives one message and then fails, while other messages wait. The second
