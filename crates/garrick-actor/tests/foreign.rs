@@ -7,6 +7,7 @@ mod common;
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, pending, poll_fn};
+use std::num::NonZero;
 use std::panic::panic_any;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -123,6 +124,82 @@ fn what_was_under_way_does_not_come_to_the_next_one_if_a_destructor_panics() {
     child.send(Job::Tell(2)).unwrap();
     settle(&local);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2]);
+}
+
+/// A value that counts how often it was dropped.
+struct Guest(Arc<AtomicUsize>);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+#[test]
+fn what_was_under_way_is_cancelled_even_if_a_destructor_panics() {
+    silence_panics();
+    for limit in [None, Some(NonZero::<usize>::MIN)] {
+        let (_, local) = local();
+        let (bombs, left) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let tree = root(&local);
+        let (leaves, count) = (left.clone(), Arc::clone(&bombs));
+        let child = local.actor(move || {
+            let (leaves, bomb) = (leaves.clone(), Bomb(count.clone()));
+            behavior(move |pipes: bool, cx| {
+                let _bomb = &bomb;
+                if !pipes {
+                    return cx.fail("as it is told");
+                }
+                let guest = Guest(leaves.clone());
+                let never = async move {
+                    let _guest = guest;
+                    pending::<()>().await;
+                };
+                cx.pipe(never, |_| false);
+                Next::Continue
+            })
+        });
+        let child = match limit {
+            None => child.supervised_by(&tree).spawn(),
+            Some(limit) => child.pipe_limit(limit).supervised_by(&tree).spawn(),
+        };
+        let child = child.unwrap();
+        child.send(true).unwrap();
+        settle(&local);
+        assert_eq!(left.load(Relaxed), 0);
+        child.send(false).unwrap();
+        settle(&local);
+        assert_eq!((bombs.load(Relaxed), left.load(Relaxed)), (1, 1));
+        assert!(!child.is_stopped());
+        // The panic is counted as well.
+        assert_eq!(local.handle().failures(), 1);
+    }
+}
+
+#[test]
+fn a_receive_timeout_does_not_come_to_the_next_one_even_if_a_destructor_panics() {
+    silence_panics();
+    let (clock, local) = local();
+    let (told, heard) = mpsc::channel();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let tree = root(&local);
+    let child = local.actor(move || Worker {
+        told: told.clone(),
+        _bomb: Some(Bomb(bombs.clone())),
+    });
+    let child = child.receive_timeout(ms(10), || Job::Tell(1));
+    let child = child.supervised_by(&tree).spawn().unwrap();
+    settle(&local);
+    clock.advance(ms(6));
+    child.send(Job::Panic).unwrap();
+    settle(&local);
+    // The timeout of the next actor begins here.
+    clock.advance(ms(6));
+    settle(&local);
+    assert_eq!(heard.try_iter().count(), 0);
+    clock.advance(ms(6));
+    settle(&local);
+    assert_eq!(heard.try_iter().count(), 1);
 }
 
 #[test]

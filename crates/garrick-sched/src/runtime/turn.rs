@@ -95,6 +95,15 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lane.failed(self.running().table());
     }
 
+    /// Counts a panic that the task has caught during this turn, as if the panic had ended the turn
+    /// and the task had then recovered. The task must report the panic itself.
+    #[doc(hidden)]
+    pub fn count_caught_panic(&self) {
+        self.count_failure();
+        self.worker.shared.count_failure();
+        self.worker.lane.recovered(self.running());
+    }
+
     /// Counts a restart of the task that runs this turn, for telemetry.
     #[doc(hidden)]
     pub fn count_restart(&self) {

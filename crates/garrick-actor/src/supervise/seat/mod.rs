@@ -22,6 +22,7 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::Arc;
 
+use garrick_core::quiet;
 use garrick_sched::{Flow, LetterReason, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
 
 use self::state::Seat;
@@ -248,18 +249,18 @@ impl<A: Actor> Front<A> {
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         turn.spare();
         let actor = self.seat.take();
-        // The actor's pending pipes and timers must not reach the next actor. They are cancelled
-        // before the actor is dropped, because its destructor may panic.
+        // The actor's pending pipes and timers must not reach the next actor.
         let id = turn.address().id();
         Pipes::cancel_of(id);
         stash::clear_of(id);
         cancel_timers_of(id);
-        drop(actor);
-        self.halted(turn)
-    }
-
-    /// Records that the actor has been dropped, and reports this to the supervisor.
-    fn halted(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
+        // The actor cancels more when it is dropped, for example its receive timeout. All of this
+        // takes effect when the turn commits. So a panic of the destructor is caught here: it would
+        // undo the turn.
+        if let Err(panic) = quiet::call(|| drop(actor)) {
+            turn.count_caught_panic();
+            self.care.tell(panic.message(), turn);
+        }
         self.seat.empty();
         self.care.line.report(turn, Report::Down);
         Flow::Continue
@@ -376,12 +377,8 @@ impl<A: Actor> Task for Front<A> {
                 self.care.tell(message.to_owned(), turn);
                 return Flow::Stop;
             }
-            // The actor's destructor panicked. The actor is gone nevertheless.
-            Seat::Emptying => {
-                self.care.tell(message.to_owned(), turn);
-                return self.halted(turn);
-            }
             Seat::Empty
+            | Seat::Emptying
             | Seat::Suspended(_)
             | Seat::Started(_)
             | Seat::Draining(_)
