@@ -1,14 +1,20 @@
 //! Behaviors that measure or limit how long an answer takes, and a behavior that delays messages.
 
+use std::any::type_name;
+use std::collections::VecDeque;
 use std::time::Duration;
 
-use garrick_sched::{Address, Nanos, Reply, SendError, Timer};
+use garrick_sched::{
+    Address, LetterReason, Nanos, Reply, SendError, Timer, count_dead_letters, nanos,
+};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service};
+use crate::mailbox::Mailbox;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
+use crate::quiet::Several;
 use crate::system::handle::Handle;
 
 /// Creates a service that asks `service` and returns the answer together with the time that the
@@ -89,10 +95,11 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 
 /// Creates an actor that forwards every message to `to` after the delay `by`.
 ///
-/// Messages stay in order. Delayed messages are stored in the timers of the system, so they are
-/// delivered even if this actor stops while they wait. Each message costs one additional send and a
-/// timer. If the target has stopped when this actor receives a message, this actor stops too, and
-/// the message becomes a dead letter.
+/// Messages stay in order, even if this actor moves to another worker or system. Delayed messages
+/// wait in a second actor, which does not move, so they are delivered even if this actor stops while
+/// they wait. Each message costs two additional sends. While messages are waiting, a timer is
+/// running for the oldest one. If the target has stopped when this actor receives a message, this
+/// actor stops too, and the message becomes a dead letter.
 ///
 /// # Examples
 /// ```
@@ -110,12 +117,31 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn delay<M: Send + 'static>(to: Address<M>, by: Duration) -> impl Actor<Msg = M> + Send {
-    Delay { to, by }
+    Delay {
+        to,
+        by: nanos(by),
+        line: None,
+    }
 }
 
 struct Delay<M> {
     to: Address<M>,
-    by: Duration,
+    by: Nanos,
+    /// Actor that holds the waiting messages. `None` before the first message.
+    line: Option<Address<Waiting<M>>>,
+}
+
+impl<M: Send + 'static> Delay<M> {
+    /// Spawns the actor that holds the waiting messages.
+    fn open(&self, cx: &Context<'_, M>) -> Address<Waiting<M>> {
+        let line = Line {
+            to: self.to.clone(),
+            by: self.by,
+            waiting: Several::default(),
+        };
+        // Messages wait in the line, not in its mailbox, so a bound would have no use.
+        cx.actor(line).mailbox(Mailbox::unbounded()).spawn()
+    }
 }
 
 impl<M: Send + 'static> Actor for Delay<M> {
@@ -124,13 +150,98 @@ impl<M: Send + 'static> Actor for Delay<M> {
     const STARTS: bool = false;
 
     fn receive(&mut self, msg: M, cx: &mut Context<'_, M>) -> Next {
-        match cx.send_after(self.by, &self.to, msg) {
-            Ok(()) => Next::Continue,
-            Err(SendError(msg)) => {
-                cx.dead_letter(msg);
-                Next::Stop
+        if self.to.is_stopped() {
+            cx.dead_letter(msg);
+            return Next::Stop;
+        }
+        let line = self.line.take().unwrap_or_else(|| self.open(cx));
+        if let Err(SendError(refused)) = cx.send(&line, Waiting::Arrived(msg)) {
+            // The system on which the line was has ended, but this actor has moved to another one.
+            let line = self.open(cx);
+            let next = cx.relay(&line, refused);
+            self.line = Some(line);
+            return next;
+        }
+        self.line = Some(line);
+        Next::Continue
+    }
+}
+
+/// A message to the [`Line`] of a [`delay`].
+enum Waiting<M> {
+    Arrived(M),
+    /// The oldest waiting message may be due. While messages are waiting, one `Due` is pending.
+    Due,
+}
+
+/// The actor that holds the waiting messages of a [`delay`], oldest first, with the times at which
+/// they are due.
+///
+/// One actor with one timer holds all of them, because messages in separate timers could overtake
+/// each other: each worker has its own timers, and the delay may move to another worker.
+struct Line<M> {
+    to: Address<M>,
+    by: Nanos,
+    waiting: Several<VecDeque<(Nanos, M)>>,
+}
+
+impl<M: Send + 'static> Line<M> {
+    /// Forwards all messages that are due, and sets a timer for the next one.
+    fn due(&mut self, cx: &Context<'_, Waiting<M>>) -> Next {
+        let now = cx.now();
+        while let Some((due, msg)) = self.waiting.pop_front() {
+            if due > now {
+                self.waiting.push_front((due, msg));
+                wait(due - now, cx);
+                break;
+            }
+            if cx.relay(&self.to, msg) == Next::Stop {
+                return Next::Stop;
             }
         }
+        Next::Continue
+    }
+}
+
+/// Sets the timer of a [`Line`].
+fn wait<M: Send + 'static>(pause: Nanos, cx: &Context<'_, Waiting<M>>) {
+    // This actor has not stopped, so it accepts the message.
+    let _ = cx.send_after(Duration::from_nanos(pause), &cx.address(), Waiting::Due);
+}
+
+impl<M: Send + 'static> Actor for Line<M> {
+    type Msg = Waiting<M>;
+    type Outcome = Next;
+    const STARTS: bool = false;
+
+    fn receive(&mut self, entry: Waiting<M>, cx: &mut Context<'_, Waiting<M>>) -> Next {
+        match entry {
+            Waiting::Arrived(msg) => {
+                if self.waiting.is_empty() {
+                    wait(self.by, cx);
+                }
+                let due = cx.now().saturating_add(self.by);
+                self.waiting.push_back((due, msg));
+                Next::Continue
+            }
+            Waiting::Due => self.due(cx),
+        }
+    }
+
+    fn is_letter(entry: &Waiting<M>) -> bool {
+        matches!(entry, Waiting::Arrived(_))
+    }
+
+    fn name() -> &'static str {
+        type_name::<Delay<M>>()
+    }
+}
+
+impl<M> Drop for Line<M> {
+    fn drop(&mut self) {
+        // The target has stopped, or the system ends.
+        let count = self.waiting.len() as u64;
+        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
     }
 }
 

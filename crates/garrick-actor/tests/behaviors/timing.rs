@@ -1,6 +1,7 @@
 //! Tests of `timer`, `delay` and `timeout`, with a clock that is set by hand.
 
 use garrick_actor::behaviors::{delay, timeout, timer};
+use garrick_actor::{Next, behavior};
 use garrick_testkit::ms;
 
 use crate::stand::{DROPPED, Stand, heard};
@@ -41,6 +42,51 @@ fn a_delay_keeps_order_and_outlives_its_end() {
     assert_eq!(heard(&told), [1]);
     stand.advance(ms(3));
     assert_eq!(heard(&told), [2]);
+}
+
+#[test]
+fn a_delay_keeps_order_though_it_moves() {
+    let (here, there) = (Stand::new(), Stand::new());
+    let (target, told) = here.listener();
+    // An actor that its `Local` has spawned would never move.
+    let delay = here.handle().spawn(delay(target, ms(5))).unwrap();
+    delay.send(1).unwrap();
+    here.run();
+    let (far, moved) = (there.handle(), delay.clone());
+    let mover = here.spawn(behavior(move |n, cx| {
+        cx.send_on(&far, &moved, n).unwrap();
+        Next::Continue
+    }));
+    mover.send(2).unwrap();
+    here.run();
+    there.run();
+    delay.send(3).unwrap();
+    there.run();
+    here.run();
+    // The clock of the second system is ahead.
+    there.advance(ms(6));
+    here.run();
+    here.advance(ms(6));
+    assert_eq!(heard(&told), [1, 2, 3]);
+    drop((delay, mover));
+    here.run();
+    assert_eq!(here.dead_letters() + there.dead_letters(), 0);
+}
+
+#[test]
+fn what_a_delay_still_holds_when_its_system_ends_is_dead_letters() {
+    let stand = Stand::new();
+    let handle = stand.handle();
+    let (target, told) = stand.listener();
+    let delay = stand.spawn(delay(target, ms(5)));
+    for n in 0..3 {
+        delay.send(n).unwrap();
+        stand.run();
+        stand.advance(ms(2));
+    }
+    assert_eq!(heard(&told), [0]);
+    drop(stand);
+    assert_eq!(handle.dead_letters(), 2);
 }
 
 #[test]
