@@ -96,8 +96,8 @@ impl<Q: Send + 'static, R: Send + 'static> Actor for Stopwatch<Q, R> {
 /// Creates an actor that forwards every message to `to` after the delay `by`.
 ///
 /// Messages stay in order, even if this actor moves to another worker or system. Delayed messages
-/// wait in a second actor, which does not move, so they are delivered even if this actor stops while
-/// they wait. Each message costs two additional sends. While messages are waiting, a timer is
+/// wait in a second actor, which does not move. So they are delivered even if this actor stops
+/// while they wait. Each message costs two additional sends. While messages are waiting, a timer is
 /// running for the oldest one. If the target has stopped when this actor receives a message, this
 /// actor stops too, and the message becomes a dead letter.
 ///

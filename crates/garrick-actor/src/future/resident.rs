@@ -34,7 +34,8 @@ pub(crate) fn make_of_actor<A: AsyncActor>(
 /// actor's type.
 pub(crate) struct House<M: Send + 'static, N> {
     make: Arc<Make<M>>,
-    /// Messages that earlier incarnations of the actor have not received. Only the house keeps them.
+    /// Messages that earlier incarnations of the actor have not received. Only the house keeps
+    /// them.
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,

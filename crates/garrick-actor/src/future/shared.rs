@@ -249,8 +249,8 @@ pub struct Shared<M: Send + 'static> {
     /// `born` is not empty. Written while `inner` is locked.
     has_wishes: AtomicBool,
     /// Messages that the actor has not received, for its next incarnation after a restart. Set only
-    /// for supervised actors, whose mailbox does not close. Weak, because wakers and contexts of any
-    /// incarnation may outlive the actor, and must not keep its unread messages.
+    /// for supervised actors, whose mailbox does not close. Weak, because wakers and contexts of
+    /// any incarnation may outlive the actor, and must not keep its unread messages.
     pub(super) heir: Option<Weak<Heir<M>>>,
     /// Address of the actor's task, from the start of the task until it stops. This address keeps
     /// the task alive while the task waits. The task writes it, and wakers read it.

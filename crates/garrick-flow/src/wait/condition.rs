@@ -74,8 +74,8 @@ impl Condition {
         }
     }
 
-    /// Returns the count that the condition waits for at the end on side `at` of the channel with the
-    /// index `channel`. Returns `None` if the condition does not refer to this end.
+    /// Returns the count that the condition waits for at the end on side `at` of the channel with
+    /// the index `channel`. Returns `None` if the condition does not refer to this end.
     #[inline]
     pub(super) fn count_at(&self, at: Side, channel: u32) -> Option<u64> {
         match *self {

@@ -59,9 +59,9 @@ impl Journal {
     /// Returns the entity with the given name. Spawn it like any other actor. Before an entity
     /// handles its first message, it reads its state from the log.
     ///
-    /// A mailbox with a bound accepts the messages about effects, reminders and letters even if it is
-    /// full. But [`OnFull::DropOldest`](garrick_actor::mailbox::OnFull::DropOldest) may drop them
-    /// when later messages arrive. They are then sent again after the next start.
+    /// A mailbox with a bound accepts the messages about effects, reminders and letters even if it
+    /// is full. But [`OnFull::DropOldest`](garrick_actor::mailbox::OnFull::DropOldest) may drop
+    /// them when later messages arrive. They are then sent again after the next start.
     ///
     /// Only one entity with the same name can run at a time. A second entity with this name fails
     /// when it starts.

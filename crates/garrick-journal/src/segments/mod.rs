@@ -17,6 +17,7 @@ mod read;
 mod sample;
 mod snapshot;
 
+mod known;
 mod open;
 
 mod shared;

@@ -10,14 +10,14 @@ use hashbrown::{HashMap, HashSet};
 use super::cache::Cache;
 use super::counted::{Counted, DiskCounts};
 use super::header::{HEADER_BYTES, Header};
-use super::index::{Index, Journal, Place, SNAPSHOTS_KEPT};
+use super::index::{Index, Place, SNAPSHOTS_KEPT};
+use super::known::{Read, journal_of, missing};
 use super::progress::{Reader, Report};
 use super::sample::{Ended, Tended};
 use super::scan::{copy_at_start, has_later_group, scan};
 use super::segment::{OPEN_MAX, Segment, name_of, number_of, remove};
 use super::{Options, SegmentLog, snapshot};
 use crate::error::JournalError;
-use crate::event::Event;
 use crate::frame::{Flaw, Frame, decode};
 use crate::group::JournalId;
 use crate::name::check_name;
@@ -58,32 +58,6 @@ struct Reading {
     /// Number of events in each segment.
     events: BTreeMap<u32, u64>,
     opened: Opened,
-}
-
-/// The data that has been collected about a journal while a log is read.
-#[derive(Default)]
-struct Read {
-    name: Option<Arc<str>>,
-    named_in: u32,
-    /// Sequence number of the newest event, according to the last frame with the name of the
-    /// journal.
-    newest: u64,
-    /// Sequence number of the newest event with the whole state, or 0 if there is none.
-    whole: u64,
-    /// Numbers and places of the events, in the order of the log.
-    events: Vec<(u64, Place)>,
-}
-
-impl Read {
-    fn add(&mut self, event: Event<'_>, place: Place) {
-        if event.is_whole && event.number > self.whole {
-            self.whole = event.number;
-            self.events.retain(|(number, _)| *number > event.number);
-        }
-        if event.number >= self.whole {
-            self.events.push((event.number, place));
-        }
-    }
 }
 
 impl Reading {
@@ -186,72 +160,6 @@ impl Reading {
         }
         Ok(index)
     }
-}
-
-/// Returns the index entry of a journal from the collected data `read`. Omits the events that are
-/// no longer needed. `snapshots` has the numbers of the kept snapshots, ascending.
-fn journal_of(id: u64, read: Read, snapshots: Vec<u64>) -> Result<Journal, JournalError> {
-    let Read {
-        name,
-        named_in,
-        newest,
-        whole,
-        mut events,
-    } = read;
-    let Some(name) = name else {
-        let why = format!("the name of the journal number {id} is missing");
-        let (file, at) = events.first().map_or((name_of(named_in), 0), |(_, place)| {
-            (name_of(place.segment), place.at)
-        });
-        return Err(JournalError::damaged(&file, at.into(), why));
-    };
-    let mut journal = Journal::new(name);
-    journal.named_in = named_in;
-    journal.snapshots = snapshots;
-    // Of an event with copies, the newest one stays.
-    events.reverse();
-    events.sort_by_key(|(number, _)| *number);
-    events.dedup_by_key(|(number, _)| *number);
-    let horizon = first_horizon(&journal, whole, &events);
-    events.retain(|(number, _)| *number > horizon);
-    for ((number, _), expected) in events.iter().zip(horizon + 1..) {
-        if *number != expected {
-            return Err(missing(&journal.name, expected, named_in));
-        }
-    }
-    journal.newest = horizon + events.len() as u64;
-    if journal.newest < newest {
-        return Err(missing(&journal.name, journal.newest + 1, named_in));
-    }
-    journal.places = events.into_iter().map(|(_, place)| place).collect();
-    Ok(journal)
-}
-
-/// Returns the sequence number of the last event of a journal that is not needed. `whole` is the
-/// number of the newest event with the whole state, or 0. `events` has each event once, ascending.
-///
-/// This number does not depend on the number of snapshots alone: a damaged snapshot was set apart,
-/// but the events that the older snapshot covers had been removed before that. So if one of these
-/// events is missing, none of them counts. If all are there, they can be read instead of a damaged
-/// snapshot. An event after the oldest snapshot must never be missing.
-fn first_horizon(journal: &Journal, whole: u64, events: &[(u64, Place)]) -> u64 {
-    let horizon = journal.horizon().max(whole.saturating_sub(1));
-    let covered = journal.snapshots.first().copied().unwrap_or(0);
-    let place_of = |number| events.partition_point(|(other, _)| *other <= number);
-    let held = place_of(covered).saturating_sub(place_of(horizon));
-    // A removed event may have left a copy, so it is not enough to look at the first event.
-    if (held as u64) < covered.saturating_sub(horizon) {
-        covered
-    } else {
-        horizon
-    }
-}
-
-/// Returns the error for a missing event of a journal. The name of the journal is in the segment
-/// `segment`.
-fn missing(journal: &str, number: u64, segment: u32) -> JournalError {
-    let why = format!("the event {number} of the journal {journal:?} is missing");
-    JournalError::damaged(&name_of(segment), 0, why)
 }
 
 /// Opens the log in a folder. The README describes the steps.

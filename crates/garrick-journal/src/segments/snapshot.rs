@@ -175,8 +175,8 @@ impl SegmentLog {
         Ok(None)
     }
 
-    /// Returns true if the oldest kept event of a journal contains the whole state. Returns false if
-    /// this event cannot be read.
+    /// Returns true if the oldest kept event of a journal contains the whole state. Returns false
+    /// if this event cannot be read.
     fn is_oldest_whole(&mut self, journal: JournalId) -> bool {
         let mut is_whole = false;
         let read = self.read_while(journal, 0, |event| {

@@ -202,8 +202,8 @@ impl<M: 'static> Turn<'_, M> {
         to: &Address<N>,
         message: N,
     ) -> Result<Timer, SendError<N>> {
-        // Before the timer has a place in the wheel: a door may panic here, and a place of an undone
-        // turn is freed only if the timer has a message.
+        // Before the timer has a place in the wheel: a door may panic here, and a place of an
+        // undone turn is freed only if the timer has a message.
         if to.is_stopped() {
             return Err(SendError(message));
         }

@@ -34,8 +34,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "winds-up-while-a-turn-is-away",
         breaks: "a worker ends although a blocked turn still has to come back to it",
         file: "runtime/sponsor/shutdown.rs",
-        find: "if self.has_cells_elsewhere() {",
-        put: "if !MUTANT && self.has_cells_elsewhere() {",
+        find: "if self.away.get() > 0 {",
+        put: "if !MUTANT && self.away.get() > 0 {",
         tests: BLOCKING,
     },
     Logic {
@@ -215,8 +215,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "a-panic-undoes-nothing",
         breaks: "the effects of a turn that panicked are not undone",
         file: "runtime/worker/end.rs",
-        find: "let is_at_mailbox = self.undo();",
-        put: "let is_at_mailbox = if MUTANT { false } else { self.undo() };",
+        find: "let is_at_mailbox = self.undo_keeping(undecided);",
+        put: "let is_at_mailbox = if MUTANT { false } else { self.undo_keeping(undecided) };",
         tests: TASKS,
     },
     Logic {

@@ -14,8 +14,8 @@ use super::{Handle, Shared};
 use crate::runtime::current;
 use crate::runtime::worker::Worker;
 
-/// Maximum number of activations before [`Here::run_until`] looks again whether it is done. So tasks
-/// that always have messages do not keep it running. A look costs about as much as several
+/// Maximum number of activations before [`Here::run_until`] checks again if it is done. So tasks
+/// that always have messages do not keep it running. A check costs about as much as several
 /// activations.
 const STRETCH: u32 = 512;
 
