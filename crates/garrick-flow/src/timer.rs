@@ -4,11 +4,11 @@ use garrick_sched::{Nanos, Timer, Turn};
 
 use crate::post::Wake;
 
-/// The timer of a stage. Each stage has at most one timer in the timing wheel of its thread, even
+/// Timer of a stage. Each stage has at most one timer in the timing wheel of its thread, even
 /// if the stage changes the time that it waits for.
 #[derive(Default)]
 pub(crate) struct Alarm {
-    /// The timer, or `None` if the stage has not waited for a time yet.
+    /// Handle of the timer, or `None` if the stage has not waited for a time yet.
     timer: Option<Timer>,
     /// Time at which the timer fires. `None` if a [`Wake::Timer`] has arrived since the timer was
     /// set.

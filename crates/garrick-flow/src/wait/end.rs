@@ -1,4 +1,4 @@
-//! The channel ends that the conditions of a [`Wait`](super::Wait) refer to.
+//! Visits the channel ends that the conditions of a [`Wait`](super::Wait) refer to.
 //!
 //! Several conditions can refer to the same end of a channel: with different counts, or because one
 //! of them is a condition on a bundle. But the stage at an end can only request one count at which
