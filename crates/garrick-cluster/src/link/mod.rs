@@ -178,10 +178,11 @@ impl Link {
         }
     }
 
-    /// Adds the content of a batch to one frame.
+    /// Adds the content of a batch to one frame. If the whole batch is refused, no frame is sent
+    /// for it.
     fn put(&mut self, contents: Contents, now: Nanos) {
         let name = self.base.name.as_str();
-        self.sending.begin(contents.bytes, name);
+        let before = self.sending.begin(contents.bytes, name);
         let (mut from, mut counted) = (0, 0);
         for (end, count, item) in contents.items {
             self.put_entries(&contents.entries[from..end], count - counted);
@@ -189,6 +190,9 @@ impl Link {
             self.put_item(item, now);
         }
         self.put_entries(&contents.entries[from..], contents.count - counted);
+        if self.sending.undo_unused(before, contents.bytes) {
+            self.session.sent(contents.bytes);
+        }
     }
 
     /// Adds entries to the frame that is being filled. The senders have already encoded the

@@ -107,13 +107,30 @@ impl Frame {
 
 impl Sending {
     /// Begins another frame if a batch of `waiting` bytes does not fit into the frame that is being
-    /// filled. Counts these bytes as waiting in the frame that gets the batch.
-    pub(super) fn begin(&mut self, waiting: usize, name: &str) {
+    /// filled. Counts these bytes as waiting in the frame that gets the batch. Returns the number of
+    /// entries that the frame already contains.
+    pub(super) fn begin(&mut self, waiting: usize, name: &str) -> u32 {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
             self.ready.extend(self.open.take());
         }
-        self.frame(name).charged += waiting;
+        let frame = self.frame(name);
+        frame.charged += waiting;
+        frame.entries
+    }
+
+    /// Undoes [`Sending::begin`] if a batch of `waiting` bytes has added no entries. `before` is the
+    /// number of entries that `begin` has returned. Returns true if these bytes no longer wait.
+    ///
+    /// Also removes a frame without entries. Such a frame would get a number, and the other node
+    /// would report it as lost: in a frame without entries, the number is that of an earlier frame.
+    pub(super) fn undo_unused(&mut self, before: u32, waiting: usize) -> bool {
+        let Some(open) = self.open.as_mut().filter(|open| open.entries == before) else {
+            return false;
+        };
+        open.charged -= waiting;
+        self.open.take_if(|open| open.entries == 0);
+        true
     }
 
     /// Returns the frame that gets the next entries.

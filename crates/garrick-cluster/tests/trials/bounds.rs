@@ -2,7 +2,8 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::{Actor, Address, Context, SendError};
+use garrick_actor::{Actor, Address, Context, NoReply, SendError};
+use garrick_cluster::{LinkState, Node};
 
 use crate::pair::{Msg, Pair, ready};
 
@@ -13,6 +14,9 @@ const WINDOW: u64 = 4 << 20;
 
 /// Number of bytes waiting for a node at which answers are refused.
 const ANSWERS: u64 = 32 << 20;
+
+/// Number of unanswered questions to a node at which further questions are refused.
+const QUESTIONS: usize = 65_536;
 
 /// An actor that sends texts of a given length in one turn until one is refused, and reports how
 /// many were accepted.
@@ -86,5 +90,58 @@ fn answers_to_a_node_that_hears_nothing_wait_up_to_a_bound() {
     let good = answers.iter().filter(is_good).count() as u64;
     assert!((100..=bound / 200_000).contains(&good), "{good} answers");
     assert_eq!(pair.client.sample().losses, 0);
+    pair.check();
+}
+
+#[test]
+fn a_question_that_is_refused_at_the_bound_costs_no_frame() {
+    let pair = Pair::met();
+    let waits: Vec<_> = (0..QUESTIONS).map(|_| pair.far.ask(Msg::Wait)).collect();
+    pair.run();
+    let check_link = |node: &Node| {
+        let link = node.links().remove(0);
+        assert_eq!((link.frames_lost, link.frames_missing), (0, 0), "{link:?}");
+        assert_eq!(
+            (link.frames_waiting, link.bytes_waiting),
+            (0, 0),
+            "{link:?}"
+        );
+        assert_eq!(link.state, LinkState::Up);
+    };
+    check_link(&pair.client);
+    let frames = pair.spy.count();
+    for _ in 0..3 {
+        assert_eq!(pair.get(&pair.far), Some(Err(NoReply::Refused)));
+    }
+    assert_eq!(pair.client.sample().refused, 3);
+    assert_eq!(pair.spy.count(), frames);
+    // Frames of the beats contain the number of the last frame.
+    pair.pass(2);
+    for node in [&pair.client, &pair.server] {
+        check_link(node);
+    }
+    pair.counter.send(Msg::Answer(7)).unwrap();
+    pair.run();
+    assert!(waits.into_iter().all(|wait| ready(wait) == Some(Ok(7))));
+    pair.check();
+}
+
+#[test]
+fn questions_that_are_refused_before_the_other_node_is_known_leave_nothing() {
+    let pair = Pair::new();
+    pair.spy.cut(&["server"]);
+    let waits: Vec<_> = (0..QUESTIONS).map(|_| pair.far.ask(Msg::Wait)).collect();
+    pair.run();
+    let waiting = pair.client.links()[0].bytes_waiting;
+    assert!(waiting > 0);
+    for _ in 0..3 {
+        assert_eq!(pair.get(&pair.far), Some(Err(NoReply::Refused)));
+    }
+    assert_eq!(pair.client.links()[0].bytes_waiting, waiting);
+    pair.spy.cut(&[]);
+    pair.pass(1);
+    pair.counter.send(Msg::Answer(7)).unwrap();
+    pair.run();
+    assert!(waits.into_iter().all(|wait| ready(wait) == Some(Ok(7))));
     pair.check();
 }
