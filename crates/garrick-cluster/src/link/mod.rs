@@ -145,13 +145,22 @@ impl Link {
     }
 
     fn about(&self) -> About {
+        let dead = self.receiving.dead();
+        // A lost session belongs to one life of the other node. A later life counts its sessions
+        // from the start, so the report must not end its session with the same number. The later
+        // life drops the report, and its answer contains its life.
+        let reports_loss = self.life == 0 && dead != 0;
+        let peer_life = match reports_loss {
+            true => self.last_life,
+            false => self.life,
+        };
         About {
-            peer_life: self.life,
+            peer_life,
             session: self.session.number(),
             seen: self.receiving.session(),
             taken: self.receiving.taken(),
             orders: self.receiving.orders(),
-            dead: self.receiving.dead(),
+            dead,
         }
     }
 
@@ -352,17 +361,22 @@ impl Link {
         }
     }
 
-    /// Sends a frame without entries, to which the other node must respond. After the response,
-    /// frames that the transport has refused are sent again.
+    /// Asks the other node for a frame if frames wait that the transport has refused. They are sent
+    /// again after the response.
     fn probe(&mut self) {
         if self.sending.pause().is_some() {
-            // Like a greeting: it is answered at once, and tells a later life nothing wrong.
-            let about = About {
-                session: self.session.number(),
-                ..About::default()
-            };
-            self.sending.send_bare(&self.base, &self.peer, about);
+            self.greet();
         }
+    }
+
+    /// Sends a frame without entries, to which the other node must respond, in any of its lives. The
+    /// frame tells a later life nothing about the sessions of an earlier one.
+    fn greet(&mut self) {
+        let about = About {
+            session: self.session.number(),
+            ..About::default()
+        };
+        self.sending.send_bare(&self.base, &self.peer, about);
     }
 
     fn beat_later(&mut self, cx: &mut Context<'_, LinkMsg>) {

@@ -15,7 +15,11 @@ impl Link {
         let is_to_another = head.peer != 0 && head.peer != self.base.life;
         let has_no_target = head.peer == 0 && head.entries > 0;
         if is_to_another || has_no_target || head.node < known {
-            if is_to_another && head.node >= known {
+            if is_to_another && head.node > known {
+                // This node knows at most an earlier life of the other node. A frame to that life
+                // would be answered in the same way, again and again.
+                self.greet();
+            } else if is_to_another && head.node == known {
                 // The other node does not know that this one has started again.
                 self.send_bare();
             }
@@ -38,6 +42,8 @@ impl Link {
             return self.base.counts.add_dropped();
         };
         if !self.may_confirm(&head) {
+            // The session that is lost now belongs to this life.
+            self.last_life = self.last_life.max(head.node);
             return self.distrust("it confirms what was not sent", cx);
         }
         if self.life == 0 {
@@ -68,8 +74,8 @@ impl Link {
         if std::mem::take(&mut self.repeats) {
             self.sending.repeat_orders(self.base.name.as_str());
         }
-        if self.receiving.take(bytes) || head.peer == 0 {
-            // The other node greets, or must know what was taken.
+        if self.receiving.take(bytes) || head.peer == 0 || head.seen == 0 {
+            // The other node greets, reports the loss of a session, or must know what was taken.
             self.send_bare();
         }
         if !self.beats {

@@ -1,9 +1,11 @@
 //! Networks that lose frames in one direction, refuse them, or delay them.
 
 use garrick_actor::{Address, NoReply};
+use garrick_cluster::Node;
 use garrick_core::random::mix;
 use garrick_testkit::seeds;
 
+use crate::forged::PEER;
 use crate::pair::{Msg, Pair, ready};
 
 /// Number of networks that lose frames at random, in an optimized build. `GARRICK_CLUSTER_SEEDS`
@@ -32,6 +34,90 @@ fn nodes_that_have_lost_each_other_do_not_argue() {
     let frames = pair.spy.count() - before;
     assert!(frames < 20, "{frames} frames");
     pair.check();
+}
+
+#[test]
+fn nodes_that_have_lost_each_other_meet_at_the_first_frame_that_arrives() {
+    let pair = Pair::met();
+    pair.spy.cut(&["client", "server"]);
+    pair.pass(14);
+    assert_eq!(pair.client.sample().losses, 1);
+    assert_eq!(pair.server.sample().losses, 1);
+    let ask = pair.far.ask(Msg::Get);
+    pair.run();
+    pair.spy.cut(&[]);
+    pair.pass(1);
+    assert_eq!(ready(ask), Some(Ok(1)));
+    pair.check();
+}
+
+#[test]
+fn a_node_that_has_started_again_does_not_end_its_first_session_because_of_its_earlier_life() {
+    let pair = Pair::met();
+    // The server ends, and the client does not hear of it.
+    pair.spy.cut(&["client"]);
+    pair.server.leave();
+    pair.run();
+    pair.spy.cut(&[]);
+    // The reports of the client that the session of the server is lost come late.
+    pair.spy.delay();
+    pair.pass(14);
+    assert_eq!(pair.client.sample().losses, 1);
+    let waits = pair.far.ask(Msg::Get);
+    pair.pass(2);
+    let server = Node::join(&pair.local.handle(), pair.spy.clone(), "test", "server").unwrap();
+    server.offer("counter", &pair.counter);
+    let back: Address<Msg> = server.service("client", "counter").unwrap();
+    back.send(Msg::Add(5)).unwrap();
+    let ask = back.ask(Msg::Get);
+    pair.run();
+    pair.spy.hasten();
+    pair.run();
+    pair.pass(2);
+    assert_eq!(ready(ask), Some(Ok(6)));
+    assert!(matches!(ready(waits), Some(Ok(_))));
+    assert_eq!(server.sample().losses, 0);
+    assert_eq!(pair.client.sample().losses, 1);
+    pair.check_links();
+}
+
+#[test]
+fn nodes_that_know_only_earlier_lives_of_each_other_meet() {
+    let pair = Pair::met();
+    let greetings = ["server", "client"].map(|to| pair.forge(to, 0).with(PEER, 0).sign());
+    pair.spy.cut(&["client", "server"]);
+    pair.server.leave();
+    pair.client.leave();
+    pair.run();
+    let [server, client] = ["server", "client"].map(|name| {
+        let node = Node::join(&pair.local.handle(), pair.spy.clone(), "test", name).unwrap();
+        node.offer("counter", &pair.counter);
+        node
+    });
+    // Frames of the first lives come late.
+    for (to, greeting) in ["server", "client"].into_iter().zip(greetings) {
+        pair.spy.inject(to, greeting);
+    }
+    pair.run();
+    for node in [&server, &client] {
+        assert_eq!(node.links()[0].life, 1);
+    }
+    pair.spy.cut(&[]);
+    let before = pair.spy.count();
+    let far: Address<Msg> = client.service("server", "counter").unwrap();
+    let _ = far.send(Msg::Add(1));
+    pair.run();
+    // A session with an earlier life ends at the latest after some seconds of silence.
+    pair.pass(14);
+    let frames = pair.spy.count() - before;
+    assert!(frames < 100, "{frames} frames");
+    let ask = far.ask(Msg::Get);
+    pair.run();
+    assert!(matches!(ready(ask), Some(Ok(_))));
+    for node in [&server, &client] {
+        assert_eq!(node.links()[0].life, 2);
+    }
+    pair.check_links();
 }
 
 #[test]
