@@ -47,6 +47,8 @@ mod entities;
 #[cfg(feature = "telemetry")]
 mod telemetry;
 
+mod watching;
+
 mod directory;
 
 mod receptionist;

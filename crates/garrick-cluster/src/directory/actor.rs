@@ -1,7 +1,6 @@
 //! The actor that keeps the directory of a node.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::line::Travels;
 use crate::members::{PlacerMsg, encode, hash};
 use crate::node::Node;
 use crate::placement::{News, Outcome, Record};
+use crate::watching::Watching;
 
 /// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
@@ -168,16 +168,15 @@ impl Directory {
         let service = Instance::service(self.node.life(), number);
         self.node.offer(&service, address);
         let of_watch = key.clone();
-        let watch = || {
+        let watching = Watching::begin(|| {
             cx.watch(address, move |_| ToDirectory::Ended {
                 key: of_watch,
                 number,
             })
-        };
-        // It may be a door of the program, whose panic must not end the directory.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(watch())));
+        });
         let node = self.node.clone();
-        self.service::<M>(key)?.add(number, address.clone(), &node);
+        let service = self.service::<M>(key)?;
+        service.add(number, address.clone(), watching, &node);
         self.settle(key, cx);
         Ok(())
     }

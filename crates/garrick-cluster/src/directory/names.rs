@@ -12,6 +12,7 @@ use super::error::NameError;
 use super::record::{Holder, Instance};
 use crate::line::{Carrier, Travels};
 use crate::node::Node;
+use crate::watching::Watching;
 
 /// A name that an actor of this node has or has asked for.
 pub(super) struct Claim {
@@ -20,6 +21,8 @@ pub(super) struct Claim {
     pub(super) id: TaskId,
     /// The address of the actor.
     pub(super) address: Box<dyn Any + Send>,
+    /// The watch of the actor, which ends with the claim.
+    pub(super) _watching: Watching,
     /// Callers that wait until the name is assigned.
     pub(super) waiting: Vec<Reply<Result<(), NameError>>>,
 }

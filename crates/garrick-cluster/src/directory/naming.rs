@@ -1,6 +1,5 @@
 //! Names of actors. At any time, a name belongs to one node.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::{Address, Context, NoReply, Reply};
@@ -15,6 +14,7 @@ use super::record::{Holder, Instance, Key, NAMES_MAX, Registered};
 use super::view::Membership;
 use crate::line::{Carrier, Travels};
 use crate::members::encode;
+use crate::watching::Watching;
 
 impl Directory {
     /// Registers an actor of this node under a name.
@@ -42,14 +42,12 @@ impl Directory {
         let service = Instance::service(self.node.life(), number);
         self.node.offer(&service, address);
         let of_watch = name.clone();
-        let watch = || {
+        let watching = Watching::begin(|| {
             cx.watch(address, move |_| ToDirectory::NameEnded {
                 name: of_watch,
                 number,
             })
-        };
-        // It may be a door of the program, whose panic must not end the directory.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(watch())));
+        });
         let id = address.id();
         let address = held(address.clone(), self.node.origin_of(service.into()));
         let claim = Claim {
@@ -57,6 +55,7 @@ impl Directory {
             of: <M as Wire<Carrier>>::ID,
             id,
             address: Box::new(address),
+            _watching: watching,
             waiting: vec![reply],
         };
         self.names.claims.insert(name.clone(), claim);

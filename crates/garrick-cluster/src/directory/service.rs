@@ -11,6 +11,7 @@ use super::own::held;
 use super::record::Instance;
 use crate::line::Travels;
 use crate::node::Node;
+use crate::watching::Watching;
 
 /// The actors that are offered under a key. Hides the type of their messages.
 pub(super) trait AnyService: Send {
@@ -34,8 +35,8 @@ pub(super) trait AnyService: Send {
 
 /// Actors that are offered under a key.
 pub(crate) struct Service<M: 'static> {
-    /// Actors of this node, by their numbers.
-    own: BTreeMap<u64, Address<M>>,
+    /// Actors of this node with their watches, by their numbers.
+    own: BTreeMap<u64, (Address<M>, Watching)>,
     /// Actors on other nodes, as in the last report to the subscribers. Empty if there are no
     /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
@@ -64,25 +65,37 @@ impl<M: Travels> Service<M> {
         node.service_of(of.clone(), name.into())
     }
 
+    /// Returns the actors of this node, sorted by their numbers.
+    fn own(&self) -> impl Iterator<Item = &Address<M>> {
+        self.own.values().map(|(address, _)| address)
+    }
+
     /// Returns the number of an actor of this node, if the service contains the actor.
     pub(super) fn number_of(&self, id: TaskId) -> Option<u64> {
         let mut own = self.own.iter();
-        let found = own.find(|(_, address)| address.id() == id);
+        let found = own.find(|(_, (address, _))| address.id() == id);
         found.map(|(number, _)| *number)
     }
 
-    /// Adds an actor of this node to the service.
-    pub(super) fn add(&mut self, number: u64, address: Address<M>, node: &Node) {
+    /// Adds an actor of this node to the service. `watching` is the watch of the actor, which ends
+    /// when the actor is removed.
+    pub(super) fn add(
+        &mut self,
+        number: u64,
+        address: Address<M>,
+        watching: Watching,
+        node: &Node,
+    ) {
         let name = Instance::service(node.life(), number);
         let address = held(address, node.origin_of(name.into()));
-        self.own.insert(number, address.clone());
+        self.own.insert(number, (address.clone(), watching));
         self.tell(|| Listing::Added(address.clone()));
     }
 
     /// Returns all actors: those of this node, and the actors of other nodes in `present`.
     pub(super) fn all(&self, present: &[Instance], node: &Node) -> Vec<Address<M>> {
         let far = present.iter().map(|instance| Self::far(instance, node));
-        self.own.values().cloned().chain(far).collect()
+        self.own().cloned().chain(far).collect()
     }
 
     /// Adds a subscriber, and sends it the list of all actors. Has no effect if this address is
@@ -98,7 +111,7 @@ impl<M: Travels> Service<M> {
             return;
         }
         self.renew(present, node);
-        let all = self.own.values().chain(self.far.values());
+        let all = self.own().chain(self.far.values());
         let all = all.cloned().collect();
         if subscriber.send(Listing::Present(all)).is_ok() {
             self.subscribers.push(subscriber);
@@ -165,7 +178,7 @@ impl<M: Travels> AnyService for Service<M> {
     }
 
     fn remove(&mut self, number: u64) -> bool {
-        let Some(address) = self.own.remove(&number) else {
+        let Some((address, _)) = self.own.remove(&number) else {
             return false;
         };
         self.tell(|| Listing::Removed(address.clone()));

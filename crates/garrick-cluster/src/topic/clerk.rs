@@ -1,17 +1,19 @@
 //! Clerks. The clerk of a topic on a node is an actor that knows the topic's subscribers on this
 //! node, and the topic's agents (the actors that pass on its messages) on other nodes.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::naming::Listing;
 use garrick_actor::{Actor, Address, Context, Next, Reply};
+use garrick_sched::TaskId;
+use hashbrown::HashMap;
 
 use super::entry::entry;
 use super::message::{ToAgent, ToClerk, ToTopic};
 use super::shared::Shared;
 use crate::directory::{Order, ServiceError, ServiceKey, ToDirectory};
 use crate::line::Travels;
+use crate::watching::Watching;
 
 /// Progress of listing the topic's agent in the directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(super) struct Clerk<M: 'static> {
     /// messages of the topic).
     own: Address<ToTopic<M>>,
     shared: Arc<Shared<M>>,
+    /// The watches of the subscribers.
+    watching: HashMap<TaskId, Watching>,
     standing: Standing,
     /// Callers that wait until the topic's agent is listed in the directory.
     waiting: Vec<Reply<Result<(), ServiceError>>>,
@@ -50,6 +54,7 @@ impl<M: Travels> Clerk<M> {
             own: entry(&agent),
             agent,
             shared,
+            watching: HashMap::new(),
             standing: Standing::Unserved,
             waiting: Vec::new(),
         }
@@ -76,8 +81,7 @@ impl<M: Travels> Clerk<M> {
         if !known.contains(&subscriber) && !subscriber.is_stopped() {
             let id = subscriber.id();
             let watch = || cx.watch(&subscriber, move |_| ToClerk::Ended(id));
-            // It may be a door of the program, whose panic must not end the clerk.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(watch())));
+            self.watching.insert(id, Watching::begin(watch));
             let mut subscribers = (*known).clone();
             subscribers.push(subscriber);
             self.shared.set_subscribers(subscribers);
@@ -89,9 +93,10 @@ impl<M: Travels> Clerk<M> {
         self.settle(cx);
     }
 
-    fn unsubscribe(&mut self, is_it: impl Fn(&Address<M>) -> bool, cx: &Context<'_, ToClerk<M>>) {
+    fn unsubscribe(&mut self, id: TaskId, cx: &Context<'_, ToClerk<M>>) {
+        self.watching.remove(&id);
         let mut subscribers = (*self.shared.subscribers()).clone();
-        subscribers.retain(|known| !is_it(known));
+        subscribers.retain(|known| known.id() != id);
         self.shared.set_subscribers(subscribers);
         self.settle(cx);
     }
@@ -141,6 +146,7 @@ impl<M: Travels> Clerk<M> {
             // Other nodes would not reach the subscribers, who are told so.
             self.standing = Standing::Unserved;
             self.shared.set_subscribers(Vec::new());
+            self.watching.clear();
         }
         self.answer(answer);
         self.settle(cx);
@@ -167,11 +173,11 @@ impl<M: Travels> Actor for Clerk<M> {
             ToClerk::Listing(listing) => self.listed(listing),
             ToClerk::Subscribe(subscriber, reply) => self.subscribe(subscriber, reply, cx),
             ToClerk::Unsubscribe(subscriber, reply) => {
-                self.unsubscribe(|known| *known == subscriber, cx);
+                self.unsubscribe(subscriber.id(), cx);
                 reply.send(Ok(()));
             }
             ToClerk::Served(answer) => self.served(&answer, cx),
-            ToClerk::Ended(id) => self.unsubscribe(|known| known.id() == id, cx),
+            ToClerk::Ended(id) => self.unsubscribe(id, cx),
             ToClerk::Left => {
                 self.agent.stop();
                 self.shared.set_agents(Vec::new());

@@ -1,0 +1,26 @@
+//! Watches of actors of the program that end with the entries that need them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use garrick_actor::Watch;
+
+/// A watch of an actor of the program. The watch is cancelled when this value is dropped.
+/// Otherwise, the actor would keep the notice for the rest of its life.
+pub(crate) struct Watching(Option<Watch>);
+
+impl Watching {
+    /// Calls `watch`, which watches an actor. The actor may be a door of the program. If the door
+    /// panics, nothing is watched.
+    pub(crate) fn begin(watch: impl FnOnce() -> Watch) -> Self {
+        // A panic must not end the caller.
+        Self(catch_unwind(AssertUnwindSafe(watch)).ok())
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.0 {
+            watch.cancel();
+        }
+    }
+}
