@@ -172,6 +172,41 @@ fn readers_that_never_read_are_hung_up_on() {
 }
 
 #[test]
+fn limits_may_be_as_long_as_a_duration_can_be() {
+    let builder = anywhere().head_timeout(Duration::MAX);
+    let telemetry = start(
+        builder
+            .write_timeout(Duration::MAX)
+            .heartbeat(Duration::MAX),
+    );
+    let request = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let health = exchange(telemetry.address(), request);
+    assert_eq!(health.map(|answer| answer.status), Some(200));
+}
+
+#[test]
+fn a_reader_without_a_limit_may_pause() {
+    let telemetry = start(anywhere().write_timeout(Duration::MAX));
+    // The answer is larger than the buffers of the system, so that a write has to wait.
+    telemetry.watch(common::many_channels(100_000));
+    telemetry.look();
+    let mut stream = connect(telemetry.address());
+    stream
+        .write_all(b"GET /graph.json HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .expect("it is open");
+    let mut reader = BufReader::new(stream);
+    assert_eq!(
+        common::line(&mut reader).as_deref(),
+        Some("HTTP/1.1 200 OK")
+    );
+    // The server serves others while the rest waits.
+    assert_eq!(get(telemetry.address(), "/health").status, 200);
+    let mut rest = Vec::new();
+    reader.read_to_end(&mut rest).expect("the whole answer");
+    assert!(rest.ends_with(b"}"), "{} bytes", rest.len());
+}
+
+#[test]
 fn a_body_is_never_read() {
     let telemetry = start(anywhere());
     let mut stream = connect(telemetry.address());

@@ -33,6 +33,10 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
+/// Maximum of the time limits of the server: one year. The end of a longer limit could be later than
+/// the last moment that a clock can express.
+const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// A callback that receives each snapshot except the first, and the alerts that have begun, changed
 /// or ended since the previous snapshot.
 pub type Observer = Box<dyn FnMut(&Snapshot, &[Transition]) + Send>;
@@ -154,27 +158,28 @@ impl Builder {
     }
 
     /// Sets how long a client may leave sent data unread. After this time, the connection is
-    /// closed. The default is 30 s.
+    /// closed. The default is 30 s. A time of more than one year counts as one year.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
-        self.write_timeout = timeout;
+        self.write_timeout = timeout.min(TIMEOUT_MAX);
         self
     }
 
     /// Sets how long a client may take to send a request. After this time, the connection is
     /// closed. The time starts when the client connects, and starts again after each response. The
-    /// default is 10 s.
+    /// default is 10 s. A time of more than one year counts as one year.
     #[must_use]
     pub fn head_timeout(mut self, timeout: Duration) -> Self {
-        self.head_timeout = timeout;
+        self.head_timeout = timeout.min(TIMEOUT_MAX);
         self
     }
 
     /// Sets how long an event stream may send nothing. After this time, the stream sends a
-    /// heartbeat, which keeps the connection open. The default is 15 s.
+    /// heartbeat, which keeps the connection open. The default is 15 s. A time of more than one year
+    /// counts as one year.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
-        self.heartbeat = heartbeat;
+        self.heartbeat = heartbeat.min(TIMEOUT_MAX);
         self
     }
 
