@@ -273,6 +273,23 @@ impl tracing::Subscriber for Lines {
 }
 
 #[test]
+fn a_counter_that_is_named_by_its_suffix_alone_has_a_name_in_both_formats() {
+    let recorder = Recorder::default();
+    with_local_recorder(&recorder, || {
+        describe_counter!("_total", "Everything.");
+        counter!("_total").increment(3);
+        counter!("__total").increment(4);
+    });
+    let seen = look(&recorder);
+    assert_eq!(only(&seen, "__total").value, 7.0);
+    for (accept, family) in [("", "__total"), ("application/openmetrics-text", "_")] {
+        let text = metrics_text(&seen, accept).text;
+        let lines = format!("# HELP {family} Everything.\n# TYPE {family} counter\n__total 7\n");
+        assert!(text.contains(&lines), "{text}");
+    }
+}
+
+#[test]
 fn series_beyond_the_maximum_are_counted_and_told_once() {
     let recorder = Recorder::builder().series_max(10).build();
     let recorder = recorder.expect("no buckets are set");

@@ -247,9 +247,11 @@ fn series_of(labels: Arc<Labels>, cell: &Cell) -> MetricSeries {
     }
 }
 
-/// Returns the name of a counter without `_total`, and other names unchanged.
+/// Returns the name of a counter without `_total`, and other names unchanged. Returns `_` for the
+/// counter `_total`, because a name must not be empty.
 fn base_of(kind: MetricKind, name: &str) -> &str {
     match kind {
+        MetricKind::Counter if name == "_total" => "_",
         MetricKind::Counter => name.strip_suffix("_total").unwrap_or(name),
         MetricKind::Gauge | MetricKind::Histogram => name,
     }
