@@ -131,6 +131,11 @@ impl History {
         push(&mut track.values, value);
     }
 
+    /// Returns the number of points taken so far. The report stays the same until the next point.
+    pub(crate) fn points(&self) -> u64 {
+        self.points
+    }
+
     /// Returns the history collected so far.
     pub(crate) fn report(&self) -> HistoryReport {
         let mut tracks: Vec<_> = self.tracks.iter().collect();

@@ -9,6 +9,9 @@
 //! A *frame* is a snapshot with its cached renderings. The hub keeps only the newest frame, and has
 //! no queue. When a slow reader is ready, it receives the newest frame, and misses the frames
 //! before it. Each frame is rendered once for all readers, and only if a reader requests it.
+//!
+//! The history, the failures and the supervision trees change less often than snapshots. Each of
+//! them has its own cached rendering, which is used until there is a new version.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,8 +22,10 @@ use tokio::sync::watch;
 
 use crate::alert::Transition;
 use crate::history::{History, HistoryReport};
+use crate::render::dot;
+use crate::render::prometheus::{self, Format};
 use crate::snapshot::Snapshot;
-use crate::trouble::{FailureReport, SharedBook, TreeReport};
+use crate::trouble::SharedBook;
 
 /// Maximum number of alert changes that the hub keeps, so that event streams can still send them.
 const TRANSITIONS_MAX: usize = 256;
@@ -35,6 +40,9 @@ pub(crate) struct Frame {
     pub(crate) snapshot: Arc<Snapshot>,
     json: OnceLock<Bytes>,
     event: OnceLock<Bytes>,
+    dot: OnceLock<Bytes>,
+    metrics: OnceLock<Bytes>,
+    open_metrics: OnceLock<Bytes>,
 }
 
 impl Frame {
@@ -61,6 +69,43 @@ impl Frame {
             event.into()
         };
         self.event.get_or_init(render).clone()
+    }
+
+    /// Returns the graph of the snapshot in the language of Graphviz.
+    pub(crate) fn dot(&self) -> Bytes {
+        let render = || dot::render(&self.snapshot).into();
+        self.dot.get_or_init(render).clone()
+    }
+
+    /// Returns the metrics of the snapshot in the given format.
+    pub(crate) fn metrics(&self, format: Format) -> Bytes {
+        let cached = match format {
+            Format::Text => &self.metrics,
+            Format::OpenMetrics => &self.open_metrics,
+        };
+        let render = || prometheus::render(&self.snapshot, format).into();
+        cached.get_or_init(render).clone()
+    }
+}
+
+/// The rendering of something that has numbered versions.
+#[derive(Debug, Default)]
+struct Cached(Mutex<Option<(u64, Bytes)>>);
+
+impl Cached {
+    /// Returns the rendering of the current version as JSON. `report` is called with the version of
+    /// the last rendering, and returns the current version with its report, or `None` if the
+    /// version is the same.
+    fn json<T: Serialize>(&self, report: impl FnOnce(Option<u64>) -> Option<(u64, T)>) -> Bytes {
+        let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = cached.as_ref().map(|(version, _)| *version);
+        // The lock of the report is free again when the report is rendered, so the sampler does not
+        // wait for the rendering.
+        if let Some((version, report)) = report(last) {
+            *cached = Some((version, to_json(&report)));
+        }
+        let bytes = cached.as_ref().map(|(_, bytes)| bytes.clone());
+        bytes.unwrap_or_default()
     }
 }
 
@@ -100,6 +145,9 @@ pub(crate) struct Hub {
     history: Arc<Mutex<History>>,
     /// Recent failures and the supervision trees. Written by the sampler.
     book: SharedBook,
+    history_json: Cached,
+    failures_json: Cached,
+    trees_json: Cached,
     pub(crate) counts: Counts,
 }
 
@@ -111,6 +159,9 @@ impl Hub {
             log: Mutex::default(),
             history,
             book: SharedBook::default(),
+            history_json: Cached::default(),
+            failures_json: Cached::default(),
+            trees_json: Cached::default(),
             counts: Counts::default(),
         }
     }
@@ -120,14 +171,22 @@ impl Hub {
         Self { book, ..self }
     }
 
-    /// Returns all failures that the sampler remembers.
-    pub(crate) fn failures(&self) -> FailureReport {
-        self.book.lock().failures()
+    /// Returns all failures that the sampler remembers, as JSON.
+    pub(crate) fn failures_json(&self) -> Bytes {
+        self.failures_json.json(|last| {
+            let book = self.book.lock();
+            let version = book.failure_changes();
+            (last != Some(version)).then(|| (version, book.failures()))
+        })
     }
 
-    /// Returns all supervision trees.
-    pub(crate) fn trees(&self) -> TreeReport {
-        self.book.lock().trees()
+    /// Returns all supervision trees, as JSON.
+    pub(crate) fn trees_json(&self) -> Bytes {
+        self.trees_json.json(|last| {
+            let book = self.book.lock();
+            let version = book.tree_changes();
+            (last != Some(version)).then(|| (version, book.trees()))
+        })
     }
 
     /// Replaces the newest snapshot with `snapshot`, and wakes all waiting readers.
@@ -164,6 +223,16 @@ impl Hub {
     pub(crate) fn history(&self) -> HistoryReport {
         let history = self.history.lock();
         history.unwrap_or_else(PoisonError::into_inner).report()
+    }
+
+    /// Returns the history of the last minutes, as JSON.
+    pub(crate) fn history_json(&self) -> Bytes {
+        self.history_json.json(|last| {
+            let history = self.history.lock();
+            let history = history.unwrap_or_else(PoisonError::into_inner);
+            let version = history.points();
+            (last != Some(version)).then(|| (version, history.report()))
+        })
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -217,6 +286,7 @@ impl Drop for Counted {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trouble::FailureReading;
 
     fn hub() -> Hub {
         Hub::new(Snapshot::default(), Arc::default())
@@ -253,5 +323,24 @@ mod tests {
         let (late, end) = hub.transitions_since(999);
         assert_eq!((late.len(), end), (2, 1001));
         assert!(hub.transitions_since(u64::MAX).0.is_empty());
+    }
+
+    #[test]
+    fn reports_are_rendered_again_after_each_change() {
+        let history = Arc::new(Mutex::new(History::default()));
+        let hub = Hub::new(Snapshot::default(), Arc::clone(&history));
+        let renderings = || [hub.history_json(), hub.failures_json(), hub.trees_json()];
+        let first = renderings();
+        let mut history = history.lock().expect("nothing panics");
+        history.take(&Snapshot::default(), 0);
+        drop(history);
+        let failures = [FailureReading::default()];
+        hub.book.lock().add_failures(0, failures, 0, 0);
+        hub.book.lock().set_trees(0, Vec::new(), 0);
+        let second = renderings();
+        assert!(first.iter().zip(&second).all(|(a, b)| a != b), "{second:?}");
+        hub.book.lock().forget(0);
+        assert_eq!(hub.failures_json(), first[1]);
+        assert!(hub.trees_json().starts_with(b"{\"changes\":2,"));
     }
 }

@@ -3,7 +3,8 @@
 use crate::metrics::{Exported, FAMILIES, Family, Kind, Labels, node_labels, sponsor_labels};
 use crate::snapshot::{Edge, Histogram, Metric, MetricKind, Snapshot};
 
-use super::exposition::{Counts, Exposition, Format, Type};
+pub(crate) use super::exposition::Format;
+use super::exposition::{Counts, Exposition, Type};
 
 use super::trouble;
 
@@ -59,7 +60,8 @@ pub fn metrics_text(snapshot: &Snapshot, accept: &str) -> MetricsText {
     }
 }
 
-fn render(snapshot: &Snapshot, format: Format) -> String {
+/// Renders all metrics of `snapshot` in the given format.
+pub(crate) fn render(snapshot: &Snapshot, format: Format) -> String {
     let exported = Exported::new(snapshot);
     let mut to = Exposition::new(format);
     for family in FAMILIES {

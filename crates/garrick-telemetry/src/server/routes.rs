@@ -11,14 +11,14 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
-use crate::hub::to_json;
 use crate::page::{ASSETS, Asset};
-use crate::render::dot;
-use crate::render::prometheus::metrics_text;
+use crate::render::prometheus::Format;
 
 use super::{Site, events, guard};
 
 const JSON: &str = "application/json";
+
+const DOT: &str = "text/vnd.graphviz; charset=utf-8";
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -92,27 +92,26 @@ async fn graph_json(State(site): State<Arc<Site>>) -> Response {
 }
 
 async fn graph_dot(State(site): State<Arc<Site>>) -> Response {
-    let text = dot::render(&site.hub.newest().snapshot);
-    typed("text/vnd.graphviz; charset=utf-8", text)
+    typed(DOT, site.hub.newest().dot())
 }
 
 async fn history_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, to_json(&site.hub.history()))
+    typed(JSON, site.hub.history_json())
 }
 
 async fn failures_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, to_json(&site.hub.failures()))
+    typed(JSON, site.hub.failures_json())
 }
 
 async fn tree_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, to_json(&site.hub.trees()))
+    typed(JSON, site.hub.trees_json())
 }
 
 async fn metrics(State(site): State<Arc<Site>>, request: Request) -> Response {
     let accept = request.headers().get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
-    let metrics = metrics_text(&site.hub.newest().snapshot, accept.unwrap_or_default());
-    typed(metrics.content_type, metrics.text)
+    let format = Format::of(accept.unwrap_or_default());
+    typed(format.content_type(), site.hub.newest().metrics(format))
 }
 
 async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Response {
@@ -195,6 +194,50 @@ mod tests {
                 .headers()
                 .contains_key(header::CONTENT_SECURITY_POLICY)
         );
+    }
+
+    /// Returns the whole body of the answer to `GET path`.
+    async fn body(site: &Arc<Site>, path: &str, accept: &str) -> axum::body::Bytes {
+        let request = axum::http::Request::get(path).header(header::ACCEPT, accept);
+        let request = request.body(Body::empty()).expect("a request");
+        let service = TowerToHyperService::new(routes(site));
+        let answer = service.call(request).await;
+        let answer = answer.unwrap_or_else(|never| match never {});
+        assert_eq!(answer.status(), StatusCode::OK, "{path}");
+        let body = axum::body::to_bytes(answer.into_body(), usize::MAX).await;
+        body.expect("a whole body")
+    }
+
+    #[tokio::test]
+    async fn requests_share_a_rendering_until_there_is_something_new() {
+        let site = site();
+        for (path, accept) in [
+            ("/graph.json", ""),
+            ("/graph.dot", ""),
+            ("/history.json", ""),
+            ("/failures.json", ""),
+            ("/tree.json", ""),
+            ("/metrics", ""),
+            ("/metrics", "application/openmetrics-text"),
+        ] {
+            let first = body(&site, path, accept).await;
+            let second = body(&site, path, accept).await;
+            assert!(!first.is_empty(), "{path}");
+            assert_eq!(first.as_ptr(), second.as_ptr(), "{path} {accept}");
+        }
+        let text = body(&site, "/metrics", "").await;
+        let open = body(&site, "/metrics", "application/openmetrics-text").await;
+        assert!(open.ends_with(b"# EOF\n") && !text.ends_with(b"# EOF\n"));
+        // A new snapshot has new renderings.
+        let newer = Snapshot {
+            sequence: 7,
+            ..Snapshot::default()
+        };
+        site.hub.publish(newer, &[]);
+        let json = body(&site, "/graph.json", "").await;
+        assert!(json.starts_with(b"{\"sequence\":7,"), "{json:?}");
+        let newer = body(&site, "/metrics", "").await;
+        assert_ne!(newer.as_ptr(), text.as_ptr());
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(crate) struct Losses {
 pub(crate) struct Book {
     /// Number of failures so far.
     numbered: u64,
+    /// Number of times that the remembered failures have changed so far.
+    failure_changes: u64,
     /// Latest failures with their sources, the newest last.
     failures: VecDeque<(u64, RecentFailure)>,
     /// Failures that occurred in the last time window, the newest last.
@@ -90,6 +92,7 @@ impl Book {
         for failure in failures {
             self.count(source, &failure, now);
             self.numbered += 1;
+            self.failure_changes += 1;
             if self.failures.len() == FAILURES_MAX {
                 self.failures.pop_front();
             }
@@ -130,6 +133,7 @@ impl Book {
     /// Removes all failures and supervision trees of a source.
     pub(crate) fn forget(&mut self, source: u64) {
         self.failures.retain(|(of, _)| *of != source);
+        self.failure_changes += 1;
         self.counted.retain(|counted| counted.group.0 != source);
         if self.trees.remove(&source).is_some() {
             self.changes += 1;
@@ -166,6 +170,16 @@ impl Book {
                 ..failure.clone()
             })
             .collect()
+    }
+
+    /// Returns a number that grows whenever the remembered failures change.
+    pub(crate) fn failure_changes(&self) -> u64 {
+        self.failure_changes
+    }
+
+    /// Returns a number that grows whenever the supervision trees change.
+    pub(crate) fn tree_changes(&self) -> u64 {
+        self.changes
     }
 
     /// Returns all failures that are remembered.
