@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The server limits the number of connections, the size of a request's head, and the time in which
-//! a client must send this head. It also limits the time for which sent data may stay unread, and
-//! the size of the buffer for unread data. Bodies of requests are never read.
+//! a client must send this head. It also limits the time for which sent data may stay unread, the
+//! slowness of a client, and the size of the buffer for unread data. Bodies of requests are never
+//! read.
 
 mod events;
 mod guard;
@@ -53,7 +54,8 @@ pub(crate) struct Options {
     /// Maximum time that a client may take to send the head of a request. The time begins when the
     /// client connects, and begins again after each response.
     pub(crate) head_timeout: Duration,
-    /// Maximum time that a client may leave sent data unread.
+    /// Maximum time that a client may leave sent data unread, and length of the periods in which a
+    /// client must read a minimum.
     pub(crate) write_timeout: Duration,
     /// Time after which an event stream that has sent nothing sends a heartbeat.
     pub(crate) heartbeat: Duration,
