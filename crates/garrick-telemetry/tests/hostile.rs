@@ -172,6 +172,49 @@ fn readers_that_never_read_are_hung_up_on() {
 }
 
 #[test]
+fn what_slow_readers_leave_unread_takes_bounded_memory() {
+    let telemetry = start(anywhere().interval(Duration::from_secs(10)));
+    telemetry.watch(common::many_channels(40_000));
+    // Each client asks for another snapshot, and reads only the beginning of the answer.
+    let slow: Vec<_> = (0..8)
+        .map(|_| {
+            telemetry.look();
+            let mut stream = connect(telemetry.address());
+            let request = b"GET /graph.json HTTP/1.1\r\nHost: localhost\r\n\r\n";
+            stream.write_all(request).expect("it is open");
+            let mut reader = BufReader::new(stream);
+            let status = common::line(&mut reader);
+            assert_eq!(status.as_deref(), Some("HTTP/1.1 200 OK"));
+            reader
+        })
+        .collect();
+    let mut is_whole = slow.into_iter().map(|mut reader| {
+        let mut length = 0;
+        while let Some(line) = common::line(&mut reader).filter(|line| !line.is_empty()) {
+            if let Some((_, value)) = line.split_once("content-length: ") {
+                length = value.parse().expect("a number");
+            }
+        }
+        assert!(
+            length > 10 << 20,
+            "{length} bytes are too few for this test"
+        );
+        reader.read_exact(&mut vec![0; length]).is_ok()
+    });
+    assert_eq!(
+        is_whole.next(),
+        Some(false),
+        "the oldest answer is given up"
+    );
+    assert_eq!(
+        is_whole.next_back(),
+        Some(true),
+        "the newest answer is whole"
+    );
+    assert!(is_well(&telemetry));
+}
+
+#[test]
 fn limits_may_be_as_long_as_a_duration_can_be() {
     let builder = anywhere().head_timeout(Duration::MAX);
     let telemetry = start(
@@ -186,9 +229,10 @@ fn limits_may_be_as_long_as_a_duration_can_be() {
 
 #[test]
 fn a_reader_without_a_limit_may_pause() {
-    let telemetry = start(anywhere().write_timeout(Duration::MAX));
+    let builder = anywhere().write_timeout(Duration::MAX);
+    let telemetry = start(builder.interval(Duration::from_secs(10)));
     // The answer is larger than the buffers of the system, so that a write has to wait.
-    telemetry.watch(common::many_channels(100_000));
+    telemetry.watch(common::many_channels(40_000));
     telemetry.look();
     let mut stream = connect(telemetry.address());
     stream

@@ -15,7 +15,7 @@ use crate::quiet::Foreign;
 #[cfg(feature = "metrics")]
 use crate::recorder::Recorder;
 use crate::sampler::{Moment, Sampler, Settings};
-use crate::server::{self, Options, Prepared, Site, Token};
+use crate::server::{self, Loans, Options, Prepared, Site, Token};
 use crate::snapshot::Snapshot;
 use crate::warning::warn;
 
@@ -240,6 +240,7 @@ impl Builder {
             let site = Site {
                 hub,
                 options: server.options,
+                loans: Loans::default(),
                 ending: is_ending,
             };
             telemetry.spawn("garrick-serve", || server.prepared.run(site))?;

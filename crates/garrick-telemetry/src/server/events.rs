@@ -12,7 +12,6 @@
 //! streams together send at most a few hundred messages per second.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -27,6 +26,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::hub::{Bytes, Counted, Frame};
 
 use super::Site;
+use super::loans::{Reading, Recalled};
 
 /// Default time between two snapshots of a stream.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
@@ -57,7 +57,7 @@ struct Events {
     sent: Option<Instant>,
     /// Messages to send before the stream waits again: first [`RETRY`], and later the new alert
     /// changes and the newest snapshot.
-    ready: VecDeque<Bytes>,
+    ready: VecDeque<Reading>,
     /// Counts this stream as open until the value is dropped.
     _counted: Counted,
 }
@@ -76,7 +76,7 @@ pub(super) fn respond(site: &Arc<Site>, every: Duration) -> Response {
         transition: site.hub.transitions(),
         every,
         sent: None,
-        ready: VecDeque::from([RETRY]),
+        ready: VecDeque::from([Reading::Small(RETRY)]),
         _counted: Counted::new(&site.hub, |counts| &counts.streams),
         site: Arc::clone(site),
     };
@@ -87,22 +87,26 @@ pub(super) fn respond(site: &Arc<Site>, every: Duration) -> Response {
 }
 
 impl Events {
-    fn stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+    fn stream(self) -> impl Stream<Item = Result<Bytes, Recalled>> {
         stream::unfold(self, |mut events| async move {
-            let bytes = events.next().await?;
-            Some((Ok(bytes), events))
+            let piece = events.next().await?;
+            Some((piece, events))
         })
     }
 
-    /// Returns the next part of the stream, or `None` at its end.
-    async fn next(&mut self) -> Option<Bytes> {
+    /// Returns the next part of the stream, or `None` at its end. Returns an error if the client is
+    /// too slow to read an event.
+    async fn next(&mut self) -> Option<Result<Bytes, Recalled>> {
         loop {
-            if let Some(bytes) = self.ready.pop_front() {
-                return Some(bytes);
+            while let Some(first) = self.ready.front_mut() {
+                if let Some(piece) = first.next() {
+                    return Some(piece);
+                }
+                self.ready.pop_front();
             }
             match self.wait().await {
                 Woken::Ending => return None,
-                Woken::Silence => return Some(HEARTBEAT),
+                Woken::Silence => return Some(Ok(HEARTBEAT)),
                 Woken::News => self.gather(),
             }
         }
@@ -140,9 +144,11 @@ impl Events {
     fn gather(&mut self) {
         let (transitions, end) = self.site.hub.transitions_since(self.transition);
         self.transition = end;
-        self.ready.extend(transitions);
         self.ready
-            .push_back(self.newest.borrow_and_update().event());
+            .extend(transitions.into_iter().map(Reading::Small));
+        // The frame is not borrowed while it is rendered, so the sampler can publish the next one.
+        let frame = Arc::clone(&self.newest.borrow_and_update());
+        self.ready.push_back(self.site.loans.lend(frame.event()));
         self.sent = Some(Instant::now());
     }
 }

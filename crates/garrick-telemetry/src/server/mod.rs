@@ -12,6 +12,7 @@
 
 mod events;
 mod guard;
+mod loans;
 mod patient;
 
 mod connection;
@@ -29,6 +30,7 @@ use tokio::sync::watch;
 
 use crate::hub::{Counted, Hub};
 
+pub(crate) use loans::Loans;
 pub(crate) use token::Token;
 pub use token::TokenError;
 
@@ -68,6 +70,8 @@ pub(crate) struct Options {
 pub(crate) struct Site {
     pub(crate) hub: Arc<Hub>,
     pub(crate) options: Options,
+    /// Renderings that clients are reading.
+    pub(crate) loans: Loans,
     /// True if the server must stop.
     pub(crate) ending: watch::Receiver<bool>,
 }

@@ -18,11 +18,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
+use super::loans::PIECE_BYTES_MAX;
+
 /// Minimum speed of a client for which data is waiting, in bytes per second.
 const SPEED_MIN: f64 = 2048.0;
 
-/// Maximum number of bytes that a client must read in a period, even if a period is long.
-const PROGRESS_MAX: u64 = 64 * 1024;
+/// Maximum number of bytes that a client must read in a period, even if a period is long. A period
+/// also ends when a piece of an answer is written, and pieces are not smaller.
+const PROGRESS_MAX: u64 = PIECE_BYTES_MAX as u64;
 
 /// A time in which data was always waiting to be written.
 #[derive(Debug)]

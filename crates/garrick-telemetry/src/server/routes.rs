@@ -5,12 +5,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use futures_util::stream;
 
+use crate::hub::Bytes;
 use crate::page::{ASSETS, Asset};
 use crate::render::prometheus::Format;
 
@@ -87,31 +90,49 @@ fn typed(kind: &'static str, body: impl IntoResponse) -> Response {
     ([(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
+/// Returns an answer with a rendering that other clients may read at the same time.
+fn lent(site: &Site, kind: &'static str, rendering: Bytes) -> Response {
+    let reading = site.loans.lend(rendering);
+    let length = HeaderValue::from(reading.left());
+    let pieces = stream::unfold(reading, async |mut reading| {
+        Some((reading.next()?, reading))
+    });
+    let mut response = typed(kind, Body::from_stream(pieces));
+    response
+        .headers_mut()
+        .insert(header::CONTENT_LENGTH, length);
+    response
+}
+
 async fn graph_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, site.hub.newest().json())
+    lent(&site, JSON, site.hub.newest().json())
 }
 
 async fn graph_dot(State(site): State<Arc<Site>>) -> Response {
-    typed(DOT, site.hub.newest().dot())
+    lent(&site, DOT, site.hub.newest().dot())
 }
 
 async fn history_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, site.hub.history_json())
+    lent(&site, JSON, site.hub.history_json())
 }
 
 async fn failures_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, site.hub.failures_json())
+    lent(&site, JSON, site.hub.failures_json())
 }
 
 async fn tree_json(State(site): State<Arc<Site>>) -> Response {
-    typed(JSON, site.hub.trees_json())
+    lent(&site, JSON, site.hub.trees_json())
 }
 
 async fn metrics(State(site): State<Arc<Site>>, request: Request) -> Response {
     let accept = request.headers().get(header::ACCEPT);
     let accept = accept.and_then(|accept| accept.to_str().ok());
     let format = Format::of(accept.unwrap_or_default());
-    typed(format.content_type(), site.hub.newest().metrics(format))
+    lent(
+        &site,
+        format.content_type(),
+        site.hub.newest().metrics(format),
+    )
 }
 
 async fn event_stream(State(site): State<Arc<Site>>, request: Request) -> Response {
@@ -153,14 +174,15 @@ async fn health(State(site): State<Arc<Site>>) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use axum::body::Body;
+    use futures_util::StreamExt;
     use hyper::service::Service;
     use hyper_util::service::TowerToHyperService;
     use tokio::sync::watch;
 
     use crate::hub::Hub;
-    use crate::server::Options;
-    use crate::snapshot::Snapshot;
+    use crate::server::loans::PIECE_BYTES_MAX;
+    use crate::server::{Loans, Options};
+    use crate::snapshot::{Node, Snapshot};
 
     fn site() -> Arc<Site> {
         Arc::new(Site {
@@ -173,6 +195,7 @@ mod tests {
                 heartbeat: Duration::from_secs(1),
                 is_local: true,
             },
+            loans: Loans::default(),
             ending: watch::channel(false).1,
         })
     }
@@ -238,6 +261,31 @@ mod tests {
         assert!(json.starts_with(b"{\"sequence\":7,"), "{json:?}");
         let newer = body(&site, "/metrics", "").await;
         assert_ne!(newer.as_ptr(), text.as_ptr());
+    }
+
+    #[tokio::test]
+    async fn a_stream_ends_if_the_memory_of_its_event_is_needed() {
+        let site = site();
+        // An event of several pieces.
+        let node = Node {
+            name: "n".repeat(1_000_000),
+            ..Node::default()
+        };
+        let snapshot = Snapshot {
+            nodes: vec![node],
+            ..Snapshot::default()
+        };
+        site.hub.publish(snapshot, &[]);
+        let events = events::respond(&site, events::EVERY);
+        let mut pieces = events.into_body().into_data_stream();
+        for _ in 0..3 {
+            let piece = pieces.next().await.expect("the stream goes on");
+            assert!(piece.expect("nothing is recalled").len() <= PIECE_BYTES_MAX);
+        }
+        // Another rendering needs all the memory.
+        let _other = site.loans.lend(vec![0; 64 << 20].into());
+        let piece = pieces.next().await.expect("the stream says why it ends");
+        assert!(piece.is_err());
     }
 
     #[test]
