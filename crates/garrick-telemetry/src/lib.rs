@@ -31,11 +31,11 @@ mod bottleneck;
 
 mod sampler;
 
-mod hub;
-
 mod metrics;
 
 mod render;
+
+mod hub;
 
 mod page;
 

@@ -369,8 +369,8 @@ impl Link {
         }
     }
 
-    /// Sends a frame without entries, to which the other node must respond, in any of its lives. The
-    /// frame tells a later life nothing about the sessions of an earlier one.
+    /// Sends a frame without entries, to which the other node must respond, in any of its lives.
+    /// The frame tells a later life nothing about the sessions of an earlier one.
     fn greet(&mut self) {
         let about = About {
             session: self.session.number(),

@@ -107,8 +107,8 @@ impl Frame {
 
 impl Sending {
     /// Begins another frame if a batch of `waiting` bytes does not fit into the frame that is being
-    /// filled. Counts these bytes as waiting in the frame that gets the batch. Returns the number of
-    /// entries that the frame already contains.
+    /// filled. Counts these bytes as waiting in the frame that gets the batch. Returns the number
+    /// of entries that the frame already contains.
     pub(super) fn begin(&mut self, waiting: usize, name: &str) -> u32 {
         let open = self.open.as_ref().map_or(0, |open| open.bytes.len());
         if open > 0 && open + waiting > FRAME_BYTES {
@@ -119,8 +119,8 @@ impl Sending {
         frame.entries
     }
 
-    /// Undoes [`Sending::begin`] if a batch of `waiting` bytes has added no entries. `before` is the
-    /// number of entries that `begin` has returned. Returns true if these bytes no longer wait.
+    /// Undoes [`Sending::begin`] if a batch of `waiting` bytes has added no entries. `before` is
+    /// the number of entries that `begin` has returned. Returns true if these bytes no longer wait.
     ///
     /// Also removes a frame without entries. Such a frame would get a number, and the other node
     /// would report it as lost: in a frame without entries, the number is that of an earlier frame.

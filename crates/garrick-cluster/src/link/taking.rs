@@ -12,17 +12,7 @@ impl Link {
     /// Handles a frame from the other node.
     pub(super) fn take(&mut self, head: Head, entries: &[u8], cx: &mut Context<'_, LinkMsg>) {
         let known = self.life.max(self.last_life);
-        let is_to_another = head.peer != 0 && head.peer != self.base.life;
-        let has_no_target = head.peer == 0 && head.entries > 0;
-        if is_to_another || has_no_target || head.node < known {
-            if is_to_another && head.node > known {
-                // This node knows at most an earlier life of the other node. A frame to that life
-                // would be answered in the same way, again and again.
-                self.greet();
-            } else if is_to_another && head.node == known {
-                // The other node does not know that this one has started again.
-                self.send_bare();
-            }
+        if self.is_of_other_lives(&head, known) {
             return self.base.counts.add_dropped();
         }
         if self.life != 0 && head.node > self.life {
@@ -81,6 +71,22 @@ impl Link {
         if !self.beats {
             self.beat_later(cx);
         }
+    }
+
+    /// Returns true if a frame is for another life of this node, or from an earlier life of the
+    /// other node than `known`. If the other node does not know this life, sends it a frame.
+    fn is_of_other_lives(&mut self, head: &Head, known: u64) -> bool {
+        let is_to_another = head.peer != 0 && head.peer != self.base.life;
+        let has_no_target = head.peer == 0 && head.entries > 0;
+        if is_to_another && head.node > known {
+            // This node knows at most an earlier life of the other node. A frame to that life would
+            // be answered in the same way, again and again.
+            self.greet();
+        } else if is_to_another && head.node == known {
+            // The other node does not know that this one has started again.
+            self.send_bare();
+        }
+        is_to_another || has_no_target || head.node < known
     }
 
     /// Handles the entries of a frame. Returns false if an entry has ended the session.

@@ -33,8 +33,8 @@ const IDLE: Duration = Duration::from_secs(10);
 /// limit of 1024 open files per process.
 const CONNECTIONS_MAX: u32 = 640;
 
-/// Maximum of the time limits of the server: one year. The end of a longer limit could be later than
-/// the last moment that a clock can express.
+/// Maximum of the time limits of the server: one year. The end of a longer limit could be later
+/// than the last moment that a clock can express.
 const TIMEOUT_MAX: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// A callback that receives each snapshot except the first, and the alerts that have begun, changed
@@ -177,8 +177,8 @@ impl Builder {
     }
 
     /// Sets how long an event stream may send nothing. After this time, the stream sends a
-    /// heartbeat, which keeps the connection open. The default is 15 s. A time of more than one year
-    /// counts as one year.
+    /// heartbeat, which keeps the connection open. The default is 15 s. A time of more than one
+    /// year counts as one year.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat.min(TIMEOUT_MAX);

@@ -10,9 +10,10 @@
 //! slowness of a client, and the size of the buffer for unread data. Bodies of requests are never
 //! read.
 
+mod loans;
+
 mod events;
 mod guard;
-mod loans;
 mod patient;
 
 mod connection;

@@ -144,6 +144,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
+    use tokio::time::interval;
 
     use super::*;
 
@@ -158,12 +159,13 @@ mod tests {
         stream.flush().await
     }
 
-    /// Reads `step` bytes after each pause, until the server closes the connection. Returns the
-    /// number of bytes.
-    async fn read_slowly(mut client: DuplexStream, step: usize, pause: Duration) -> usize {
+    /// Reads `step` bytes in each period of the paused clock, until the server closes the
+    /// connection. Returns the number of bytes.
+    async fn read_slowly(mut client: DuplexStream, step: usize, period: Duration) -> usize {
         let (mut all, mut bytes) = (0, vec![0; step]);
+        let mut clock = interval(period);
         loop {
-            tokio::time::sleep(pause).await;
+            clock.tick().await;
             match client.read(&mut bytes).await {
                 Ok(0) | Err(_) => return all,
                 Ok(read) => all += read,
@@ -212,13 +214,14 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_client_that_reads_every_event_is_never_given_up() {
         let (mut stream, client) = connection();
-        let pause = Duration::from_secs(1);
-        let client = tokio::spawn(read_slowly(client, 2 * BUFFER, pause));
+        let period = Duration::from_secs(1);
+        let client = tokio::spawn(read_slowly(client, 2 * BUFFER, period));
+        let mut clock = interval(3 * period);
         // Each event has to wait for a moment, and is read completely.
         for _ in 0..1000 {
+            clock.tick().await;
             let sent = send(&mut stream, BUFFER + 200).await;
             sent.expect("all events are read");
-            tokio::time::sleep(3 * pause).await;
         }
         drop(stream);
         assert_eq!(client.await.expect("it ends"), 1000 * (BUFFER + 200));
