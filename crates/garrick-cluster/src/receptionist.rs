@@ -67,7 +67,7 @@ impl Entities {
 }
 
 /// Returns the key under which the records of a service are stored.
-fn service_key<M: Travels>(key: &Key<M>) -> Result<ServiceKey, ServiceError> {
+pub(crate) fn service_key<M: Travels>(key: &Key<M>) -> Result<ServiceKey, ServiceError> {
     let name = key.name();
     if !NodeName::is_allowed(name) {
         return Err(ServiceError::Key { name: name.into() });
@@ -190,7 +190,7 @@ impl Receptionist {
         })
     }
 
-    fn request<R: Send + 'static>(
+    pub(crate) fn request<R: Send + 'static>(
         &self,
         order: impl FnOnce(Reply<Result<R, ServiceError>>) -> Order,
     ) -> Request<R, ServiceError> {

@@ -4,16 +4,16 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use garrick_actor::ask::Request;
-use garrick_actor::naming::Key;
+use garrick_actor::naming::{Key, Listing};
 use garrick_actor::route::{Policy, Routees, Router, RouterMsg};
-use garrick_actor::{Address, Context};
+use garrick_actor::{Address, Context, Reply};
 use garrick_core::random::mix;
 
 use crate::directory::{Instance, ServiceError};
 use crate::line::Travels;
 use crate::members::hash;
 use crate::named::{Named, Origin};
-use crate::receptionist::Receptionist;
+use crate::receptionist::{Receptionist, service_key};
 
 impl Receptionist {
     /// Keeps the routees of a router up to date with the actors that serve a key, on all nodes.
@@ -21,6 +21,10 @@ impl Receptionist {
     ///
     /// If a node cannot be reached, the router still sends messages to actors of that node until
     /// the loss of the node is noticed. Messages to actors of the unreachable node are lost.
+    ///
+    /// Returns the address that is subscribed to the list of the actors. The receptionist keeps the
+    /// router alive until this address is [unsubscribed](Receptionist::unsubscribe), or the router
+    /// is stopped.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.
@@ -51,8 +55,18 @@ impl Receptionist {
     /// router.send("page".to_owned())?;
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn route<M: Travels>(&self, key: &Key<M>, router: &Router<M>) -> Request<(), ServiceError> {
-        self.subscribe(key, &router.follower())
+    pub fn route<M: Travels>(
+        &self,
+        key: &Key<M>,
+        router: &Router<M>,
+    ) -> Request<Address<Listing<M>>, ServiceError> {
+        let (key, follower) = (service_key(key), router.follower());
+        self.request(|reply: Reply<Result<Address<Listing<M>>, ServiceError>>| {
+            Box::new(move |directory, _| {
+                let subscribed = key.and_then(|key| directory.subscribe(&key, follower.clone()));
+                reply.send(subscribed.map(|()| follower));
+            })
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 mod common;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::thread;
 
 use common::Cluster;
@@ -187,6 +188,29 @@ fn a_key_leads_to_the_same_place_after_a_node_has_started_again() {
     two.serve(2);
     knows(&router, 4);
     assert_eq!(desks(), before);
+}
+
+#[test]
+fn a_router_that_follows_no_longer_ends_with_its_last_handle() {
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    one.serve(1);
+    let alive = Arc::new(());
+    let of_policy = alive.clone();
+    let policy = SameOnAllNodes::new(move |_: &Visit| Arc::strong_count(&of_policy));
+    let router = Router::spawn(&one.system.handle(), policy).unwrap();
+    let follower = one.receptionist.route(&DESKS, &router).wait().unwrap();
+    knows(&router, 1);
+    let unsubscribed = one.receptionist.unsubscribe(&DESKS, &follower);
+    unsubscribed.wait().unwrap();
+    // The router learns of no further desks.
+    one.serve(1);
+    assert_eq!(one.receptionist.find(&DESKS).wait().unwrap().len(), 2);
+    assert_eq!(router.status().wait().unwrap().routees.len(), 1);
+    drop((router, follower));
+    while Arc::strong_count(&alive) > 1 {
+        thread::yield_now();
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Addresses that wrap each message in another message type and pass it on.
 
-use garrick_sched::{Address, Door, SendError, door};
+use garrick_sched::{Address, Door, Notice, SendError, door};
 
 /// The code behind an address that [`front`] creates. It wraps each message and forwards it. The
 /// sender runs this code itself, so there is no additional hop, and messages stay in order.
@@ -22,6 +22,10 @@ impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
     fn is_stopped(&self) -> bool {
         self.to.is_stopped()
     }
+
+    fn watch(&self, notice: Notice) {
+        drop(self.to.watch(notice));
+    }
 }
 
 /// Creates an address that calls `wrap` for each message and sends the result to `to`.
@@ -32,4 +36,32 @@ pub(crate) fn front<M: Send + 'static, N: Send + 'static>(
 ) -> Address<M> {
     let to = to.clone();
     door(Front { to, wrap, unwrap })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use garrick_sched::Ended;
+
+    use super::*;
+    use crate::model::nobody::Nobody;
+    use crate::system::local::Local;
+
+    #[test]
+    fn the_end_of_the_actor_is_the_end_of_its_front() {
+        let local = Local::new().unwrap();
+        let nobody = local.spawn(Nobody);
+        let before = front(&nobody, |()| (), |()| ());
+        let (told, heard) = channel();
+        before.watch(move |ended| told.send(ended).unwrap());
+        // A user of the front cannot stop the actor.
+        before.stop();
+        local.run();
+        assert!(!before.is_stopped() && heard.try_recv().is_err());
+        nobody.stop();
+        local.run();
+        assert!(before.is_stopped() && before.send(()).is_err());
+        assert_eq!(heard.try_recv(), Ok(Ended::Stopped));
+    }
 }

@@ -189,3 +189,31 @@ impl<M: Travels> AnyService for Service<M> {
         self
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use garrick_actor::Local;
+    use garrick_actor::route::{RoundRobin, Router};
+
+    use super::*;
+    use crate::transport::LocalNet;
+
+    #[test]
+    fn routers_that_have_stopped_are_no_subscribers() {
+        let local = Local::new().unwrap();
+        let node = Node::join(&local.handle(), LocalNet::new(), "test", "one").unwrap();
+        let mut service: Service<u64> = Service::default();
+        let router = || Router::spawn(&local.handle(), RoundRobin::new()).unwrap();
+        let stays: Router<u64> = router();
+        service.subscribe(stays.follower(), &[], &node);
+        for _ in 0..10 {
+            let stops = router();
+            service.subscribe(stops.follower(), &[], &node);
+            assert_eq!(service.subscribers.len(), 2);
+            stops.address().stop();
+            local.run();
+        }
+        service.tell(|| Listing::Present(Vec::new()));
+        assert_eq!(service.subscribers.len(), 1);
+    }
+}
