@@ -267,7 +267,7 @@ fn a_stage_that_was_woken_too_early_waits_for_the_next_count() -> Result {
 
 #[test]
 fn a_stage_with_two_counts_misses_no_value_of_another_thread() -> Result {
-    const VALUES: u64 = 20_000;
+    const VALUES: u64 = 2_000;
     let mut graph = Graph::new();
     let (tx, mut rx) = graph.channel::<u64>(8)?;
     let (mut acks, mut acks_in) = graph.channel::<u64>(1)?;

@@ -664,3 +664,32 @@ fn a_sponsor_ends_although_a_turn_waits_for_an_answer_on_its_own_worker() {
         assert_eq!(answer.try_recv(), Ok(Err(NoReply::Dropped)));
     });
 }
+
+#[test]
+fn a_sponsor_ends_although_a_turn_has_just_asked_a_task_of_its_own_worker() {
+    ends(|| {
+        // The question is often still on its way when the shutdown begins.
+        for _ in 0..200 {
+            let sponsor = Sponsor::pool(1).unwrap();
+            let keeper = sponsor.handle().spawn(Keeper(Vec::new(), channel().0));
+            let (keeper, doer) = (keeper.unwrap(), sponsor.handle().spawn(Doer).unwrap());
+            let has_asked = Arc::new(AtomicBool::new(false));
+            let (told, answer) = channel();
+            let asks = has_asked.clone();
+            doer.send(deed(move |turn| {
+                turn.blocking(|| {
+                    let ask = keeper.ask(|reply| reply);
+                    asks.store(true, SeqCst);
+                    told.send(ask.wait()).unwrap();
+                });
+                Flow::Continue
+            }))
+            .unwrap();
+            while !has_asked.load(SeqCst) {
+                thread::yield_now();
+            }
+            sponsor.shutdown_now();
+            assert_eq!(answer.try_recv(), Ok(Err(NoReply::Dropped)));
+        }
+    });
+}

@@ -195,7 +195,10 @@ impl<M: Send + 'static> Line<M> {
                 wait(due - now, cx);
                 break;
             }
-            if cx.relay(&self.to, msg) == Next::Stop {
+            // Like the message of a timer, a message that was accepted goes beyond the bound of a
+            // full mailbox.
+            if let Err(SendError(msg)) = self.to.send_promised(msg) {
+                cx.dead_letter(msg);
                 return Next::Stop;
             }
         }

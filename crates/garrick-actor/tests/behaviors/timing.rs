@@ -4,7 +4,7 @@ use garrick_actor::behaviors::{delay, timeout, timer};
 use garrick_actor::{Next, behavior};
 use garrick_testkit::ms;
 
-use crate::stand::{DROPPED, Stand, heard};
+use crate::stand::{DROPPED, Narrow, Stand, heard};
 
 #[test]
 fn a_timer_says_how_long_it_took() {
@@ -71,6 +71,19 @@ fn a_delay_keeps_order_though_it_moves() {
     drop((delay, mover));
     here.run();
     assert_eq!(here.dead_letters() + there.dead_letters(), 0);
+}
+
+#[test]
+fn messages_that_a_delay_has_accepted_go_beyond_the_bound_of_a_full_mailbox() {
+    let (stand, target) = (Stand::new(), Narrow::new());
+    let delay = stand.spawn(delay(target.address.clone(), ms(5)));
+    for n in 0..5 {
+        delay.send(n).unwrap();
+    }
+    stand.run();
+    stand.advance(ms(6));
+    assert_eq!(target.heard(), [0, 1, 2, 3, 4]);
+    assert_eq!(stand.dead_letters(), 0);
 }
 
 #[test]

@@ -22,7 +22,11 @@ impl Worker {
     /// this method again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
-        if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {
+        // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed.
+        // Cells that were made for this worker before newborns were refused are complete, and none
+        // comes any more.
+        fence(Acquire);
+        if self.remote().ready.is_lent() || self.has_cells_elsewhere() {
             // Cells that other threads have borrowed come back by the ready stack, and decisions
             // about turns come there, too.
             self.take_ready();
@@ -37,13 +41,17 @@ impl Worker {
             // now, which drops the replies and the rights. The cell of the turn is scheduled and in
             // no run queue, so it is not closed. Its turn comes back here, or is decided.
             self.close_all();
-            return false;
+            // A message of the turn's closure may just have come, and the right to decide may have
+            // been dropped just now.
+            while self.remote().ready.has_some() {
+                self.take_ready();
+                self.close_all();
+            }
+            if self.has_cells_elsewhere() {
+                return false;
+            }
         }
         if !self.closes.replace(true) {
-            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen
-            // relaxed. Cells that were made for this worker before newborns were refused are
-            // complete, and none comes any more.
-            fence(Acquire);
             self.close_all();
             // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
             // cells.
