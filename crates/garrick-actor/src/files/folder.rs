@@ -314,6 +314,8 @@ mod tests {
         fn new(test: &str) -> Self {
             let name = format!("garrick-folder-unit-{}-{test}", process::id());
             let path = env::temp_dir().join(name);
+            // A run that was killed may have left it, if its process had the same number.
+            let _ = fs::remove_dir_all(&path);
             fs::create_dir(&path).unwrap();
             Self(path)
         }
