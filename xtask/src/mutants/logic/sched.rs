@@ -34,8 +34,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "winds-up-while-a-turn-is-away",
         breaks: "a worker ends although a blocked turn still has to come back to it",
         file: "runtime/sponsor/shutdown.rs",
-        find: "if self.away.get() > 0 {",
-        put: "if !MUTANT && self.away.get() > 0 {",
+        find: "if self.has_cells_elsewhere() {",
+        put: "if !MUTANT && self.has_cells_elsewhere() {",
         tests: BLOCKING,
     },
     Logic {

@@ -22,36 +22,20 @@ impl Worker {
     /// this method again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
-        // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed.
-        // Cells that were made for this worker before newborns were refused are complete, and none
-        // comes any more.
-        fence(Acquire);
-        if self.remote().ready.is_lent() || self.has_cells_elsewhere() {
+        if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {
             // Cells that other threads have borrowed come back by the ready stack, and decisions
             // about turns come there, too.
             self.take_ready();
         }
-        if self.visited.get() > 0 {
+        if self.has_cells_elsewhere() {
             // A cell that runs on another thread cannot be closed. It comes back here.
             return false;
         }
-        if self.away.get() > 0 {
-            // A turn that blocks may wait for an answer of another task of this worker. The right
-            // to decide about a turn may lie in another task, too. So the other cells are closed
-            // now, which drops the replies and the rights. The cell of the turn is scheduled and in
-            // no run queue, so it is not closed. Its turn comes back here, or is decided.
-            self.close_all();
-            // A message of the turn's closure may just have come, and the right to decide may have
-            // been dropped just now.
-            while self.remote().ready.has_some() {
-                self.take_ready();
-                self.close_all();
-            }
-            if self.has_cells_elsewhere() {
-                return false;
-            }
-        }
         if !self.closes.replace(true) {
+            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen
+            // relaxed. Cells that were made for this worker before newborns were refused are
+            // complete, and none comes any more.
+            fence(Acquire);
             self.close_all();
             // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
             // cells.

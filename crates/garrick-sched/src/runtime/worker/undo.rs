@@ -220,8 +220,7 @@ impl Worker {
     /// Returns the reason why the unhandled messages of a task are counted as dead letters, if the
     /// task has ended without a failure.
     pub(crate) fn end_reason(&self) -> LetterReason {
-        // A worker closes cells before `closes` is set if one of its turns is away.
-        if self.closes.get() || self.shared.signal().is_stopping() {
+        if self.closes.get() {
             LetterReason::ShutDown
         } else {
             LetterReason::Stopped
