@@ -23,7 +23,7 @@ use garrick_actor::{
     Actor, Address, Ask, AsyncContext, BehaviorContext, Context, Incoming, Local, Next, NoReply,
     Reply, System, behavior,
 };
-use garrick_testkit::{fail, ms, silence_panics};
+use garrick_testkit::{OnDrop, fail, ms, silence_panics};
 
 /// A value whose destructor counts the drop and then panics.
 struct Bomb(Arc<AtomicUsize>);
@@ -126,15 +126,6 @@ fn what_was_under_way_does_not_come_to_the_next_one_if_a_destructor_panics() {
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [2]);
 }
 
-/// A value that counts how often it was dropped.
-struct Guest(Arc<AtomicUsize>);
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 #[test]
 fn what_was_under_way_is_cancelled_even_if_a_destructor_panics() {
     silence_panics();
@@ -150,7 +141,10 @@ fn what_was_under_way_is_cancelled_even_if_a_destructor_panics() {
                 if !pipes {
                     return cx.fail("as it is told");
                 }
-                let guest = Guest(leaves.clone());
+                let left = leaves.clone();
+                let guest = OnDrop(move || {
+                    left.fetch_add(1, Relaxed);
+                });
                 let never = async move {
                     let _guest = guest;
                     pending::<()>().await;

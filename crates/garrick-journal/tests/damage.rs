@@ -374,6 +374,17 @@ fn open_saved(disk: &Disk) -> (SegmentLog, u64) {
     (log, number)
 }
 
+/// Opens a log twice. Checks each time that the newest snapshot of the journal `a` is `number`, and
+/// that all events after it up to `last` can be read.
+#[track_caller]
+fn opens_again(disk: &Disk, number: u64, last: u64) {
+    for _ in 0..2 {
+        let (mut log, newest) = open_saved(disk);
+        assert_eq!(newest, number);
+        assert_eq!(numbers(&mut log), (number + 1..=last).collect::<Vec<_>>());
+    }
+}
+
 #[test]
 fn a_log_opens_after_one_of_its_snapshots_was_set_apart() {
     let mut kit = Kit::new();
@@ -425,11 +436,7 @@ fn a_damaged_snapshot_after_the_last_event_does_not_hide_the_older_one() {
     drop(log);
     disk.replace(&saved(40), b"nonsense").unwrap();
     disk.remove(&saved(32)).unwrap();
-    for _ in 0..2 {
-        let (mut log, number) = open_saved(&disk);
-        assert_eq!(number, 10);
-        assert_eq!(numbers(&mut log), (11..=32).collect::<Vec<_>>());
-    }
+    opens_again(&disk, 10, 32);
 }
 
 #[test]
@@ -453,11 +460,7 @@ fn copies_of_the_oldest_events_do_not_stand_for_all_events() {
     assert_eq!(log.compact(0).unwrap().segments, 1);
     drop(log);
     disk.replace(&saved(20), b"nonsense").unwrap();
-    for _ in 0..2 {
-        let (mut log, number) = open_saved(&disk);
-        assert_eq!(number, 10);
-        assert_eq!(numbers(&mut log), (11..=30).collect::<Vec<_>>());
-    }
+    opens_again(&disk, 10, 30);
 }
 
 #[test]
@@ -505,11 +508,7 @@ fn a_snapshot_that_should_have_been_removed_is_removed_at_the_opening() {
     assert!(log.compact(u64::MAX).unwrap().segments > 0);
     drop(log);
     disk.replace(&saved(28), b"nonsense").unwrap();
-    for _ in 0..2 {
-        let (mut log, number) = open_saved(&disk);
-        assert_eq!(number, 20);
-        assert_eq!(numbers(&mut log), (21..=30).collect::<Vec<_>>());
-    }
+    opens_again(&disk, 20, 30);
 }
 
 #[test]

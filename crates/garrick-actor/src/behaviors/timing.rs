@@ -156,7 +156,8 @@ impl<M: Send + 'static> Actor for Delay<M> {
         }
         let line = self.line.take().unwrap_or_else(|| self.open(cx));
         if let Err(SendError(refused)) = cx.send(&line, Waiting::Arrived(msg)) {
-            // The system on which the line was has ended, but this actor has moved to another one.
+            // The line has stopped or failed, or its system has ended while this actor has moved to
+            // another one.
             let line = self.open(cx);
             let next = cx.relay(&line, refused);
             self.line = Some(line);
