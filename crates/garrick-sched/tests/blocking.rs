@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use garrick_sched::{Address, Ending, Flow, Here, NoReply, Reply, Sponsor, StartError, Task, Turn};
-use garrick_testkit::HANGS_AFTER;
+use garrick_testkit::{HANGS_AFTER, ends, wait};
 
 /// A function to run in a turn.
 type Deed = Box<dyn FnOnce(&Turn<'_, Deed2>) -> Flow + Send>;
@@ -631,4 +631,65 @@ fn an_end_in_order_waits_for_those_who_wait_to_block_and_one_at_once_does_not() 
         assert_eq!(handled + handle.dead_letters(), 20);
         assert!(now || handled == 20, "{handled}");
     }
+}
+
+/// A task that never answers, and reports each question.
+struct Keeper(Vec<Reply<u32>>, Sender<()>);
+
+impl Task for Keeper {
+    type Message = Reply<u32>;
+
+    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+        self.0.push(reply);
+        let _ = self.1.send(());
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_sponsor_ends_although_a_turn_waits_for_an_answer_on_its_own_worker() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let (kept, keeps) = channel();
+        let keeper = sponsor.handle().spawn(Keeper(Vec::new(), kept)).unwrap();
+        let doer = sponsor.handle().spawn(Doer).unwrap();
+        let (told, answer) = channel();
+        doer.send(deed(move |turn| {
+            turn.blocking(|| told.send(keeper.ask(|reply| reply).wait()).unwrap());
+            Flow::Continue
+        }))
+        .unwrap();
+        wait(&keeps);
+        sponsor.shutdown_now();
+        assert_eq!(answer.try_recv(), Ok(Err(NoReply::Dropped)));
+    });
+}
+
+#[test]
+fn a_sponsor_ends_although_a_turn_has_just_asked_a_task_of_its_own_worker() {
+    ends(|| {
+        // The question is often still on its way when the shutdown begins.
+        for round in 0..400 {
+            let sponsor = Sponsor::pool(1 + round % 2).unwrap();
+            let keeper = sponsor.handle().spawn(Keeper(Vec::new(), channel().0));
+            let (keeper, doer) = (keeper.unwrap(), sponsor.handle().spawn(Doer).unwrap());
+            let has_asked = Arc::new(AtomicBool::new(false));
+            let (told, answer) = channel();
+            let asks = has_asked.clone();
+            doer.send(deed(move |turn| {
+                turn.blocking(|| {
+                    let ask = keeper.ask(|reply| reply);
+                    asks.store(true, SeqCst);
+                    told.send(ask.wait()).unwrap();
+                });
+                Flow::Continue
+            }))
+            .unwrap();
+            while !has_asked.load(SeqCst) {
+                thread::yield_now();
+            }
+            sponsor.shutdown_now();
+            assert_eq!(answer.try_recv(), Ok(Err(NoReply::Dropped)));
+        }
+    });
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use garrick_sched::{
     Address, Ended, Flow, Here, NoReply, Pending, Reply, Spawns, Sponsor, Task, Turn, WhenFull,
 };
-use garrick_testkit::HANGS_AFTER;
+use garrick_testkit::{HANGS_AFTER, ends, wait};
 
 /// Number that a nudged entity sends.
 const NUDGED: u32 = 1_000_000;
@@ -332,6 +332,35 @@ fn a_shutdown_waits_for_the_decision() {
             decides.join().unwrap();
         }
     }
+}
+
+/// A task that keeps the rights to decide about turns of other tasks, and reports each of them.
+struct Hoards(Vec<Pending>, Sender<()>);
+
+impl Task for Hoards {
+    type Message = Pending;
+
+    fn receive(&mut self, pending: Pending, _: &Turn<'_, Pending>) -> Flow {
+        self.0.push(pending);
+        self.1.send(()).unwrap();
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_shutdown_drops_a_right_to_decide_that_a_task_keeps() {
+    ends(|| {
+        for sponsor in pools() {
+            let scene = Scene::new(&sponsor);
+            let (kept, keeps) = channel();
+            let hoards = sponsor.handle().spawn(Hoards(Vec::new(), kept)).unwrap();
+            let ask = scene.entity.ask(Say::Answer);
+            hoards.send(scene.turn()).unwrap();
+            wait(&keeps);
+            sponsor.shutdown_now();
+            assert_eq!(ask.wait(), Err(NoReply::Dropped));
+        }
+    });
 }
 
 #[test]

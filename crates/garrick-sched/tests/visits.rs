@@ -102,6 +102,7 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
         let handle = sponsor.handle();
         let task = handle.spawn(Busy).unwrap();
         let long = Duration::from_millis(300);
+        let start = Instant::now();
         let mut truth = Duration::ZERO;
         for _ in 0..3 {
             for _ in 0..20_000 {
@@ -114,10 +115,12 @@ fn the_time_of_a_long_turn_among_short_visits_is_counted() {
             let seen = |sample: &KindSample| Duration::from_nanos(sample.busy) >= truth * 2 / 3;
             until(&handle, "Busy", seen);
         }
+        // On a busy machine, short visits take long, too.
+        let all = start.elapsed();
         let busy = Duration::from_nanos(kind(&handle, "Busy").unwrap_or_default().busy);
         assert!(
-            busy < truth * 3 / 2,
-            "{busy:?} of {truth:?} and 60,000 short visits"
+            busy < all * 3 / 2,
+            "{busy:?} of {truth:?}, and {all:?} with 60,000 short visits"
         );
     });
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{Alive, Lives, Note, SharedLog, check_long, check_with, spawn};
+use crate::reply::{NoReply, Reply};
 use crate::runtime::address::Address;
 use crate::runtime::sponsor::away::{self, AwayInModel};
 use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor, serve_in_model};
@@ -19,9 +20,22 @@ enum Wish {
     Note(u32),
 }
 
+/// A task that keeps questions and never answers them.
+struct Keeps(Vec<Reply<u32>>, #[expect(dead_code)] Lives);
+
+impl Task for Keeps {
+    type Message = Reply<u32>;
+
+    fn receive(&mut self, reply: Reply<u32>, _: &Turn<'_, Reply<u32>>) -> Flow {
+        self.0.push(reply);
+        Flow::Continue
+    }
+}
+
 /// A task that blocks.
 struct Blocks {
     note: Address<u32>,
+    keeps: Address<Reply<u32>>,
     log: SharedLog,
     end: Flow,
     _lives: Lives,
@@ -57,8 +71,11 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     let home = shared.homes[0];
     let note = Note::new(log.clone(), alive.one_more());
     let note = handle.spawn_at(home, note, true).unwrap();
+    let keeps = Keeps(Vec::new(), alive.one_more());
+    let keeps = handle.spawn_at(home, keeps, true).unwrap();
     let blocks = Blocks {
         note,
+        keeps,
         log: log.clone(),
         end,
         _lives: alive.one_more(),
@@ -192,6 +209,20 @@ fn loom_a_sponsor_that_ends_now_waits_for_a_turn_that_blocks() {
         stops.join().unwrap();
         let numbers = log.lock().unwrap().len() as u64;
         assert!(numbers <= 2);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+#[test]
+fn loom_a_shutdown_fails_the_question_of_a_turn_that_blocks() {
+    check_with(1, || {
+        let (shared, _, alive) = blocks(Flow::Continue, |this, _| {
+            assert_eq!(this.keeps.ask(|reply| reply).wait(), Err(NoReply::Dropped));
+        });
+        let other = shared.clone();
+        let stops = spawn(move || other.stop());
+        serve(&shared);
+        stops.join().unwrap();
         assert_eq!(alive.count(), 0);
     });
 }

@@ -34,8 +34,17 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "winds-up-while-a-turn-is-away",
         breaks: "a worker ends although a blocked turn still has to come back to it",
         file: "runtime/sponsor/shutdown.rs",
-        find: "if self.has_cells_elsewhere() {",
-        put: "if !MUTANT && self.has_cells_elsewhere() {",
+        find: "if self.has_cells_elsewhere() {\n            self.closing",
+        put: "if !MUTANT && self.has_cells_elsewhere() {\n            self.closing",
+        tests: BLOCKING,
+    },
+    Logic {
+        name: "keeps-cells-open-while-a-turn-is-away",
+        breaks: "a turn that blocks waits forever for an answer of a task of its own worker, after \
+                 the end of the sponsor has begun",
+        file: "runtime/sponsor/shutdown.rs",
+        find: "self.close_all();\n            // A message of the turn's closure",
+        put: "if !MUTANT { self.close_all(); }\n            // A message of the turn's closure",
         tests: BLOCKING,
     },
     Logic {

@@ -134,8 +134,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         name: "a-guest-leaves-work-behind",
         breaks: "messages that a task sends while its caller's thread runs it are not handled",
         file: "runtime/sponsor/idle.rs",
-        find: "if worker.has_something() || worker.closes.get() {",
-        put: "if !MUTANT && (worker.has_something() || worker.closes.get()) {",
+        find: "if worker.has_something() || worker.closing.get() == Closing::All {",
+        put: "if !MUTANT && (worker.has_something() || worker.closing.get() == Closing::All) {",
         tests: CALLS,
     },
     Logic {

@@ -329,7 +329,7 @@ impl Guest {
         let mut left = VISIT_MAX;
         loop {
             let worker = self.worker();
-            if left == 0 || worker.closes.get() || worker.is_to_stop(self.shared.signal()) {
+            if left == 0 || worker.is_closing() || worker.is_to_stop(self.shared.signal()) {
                 return;
             }
             left = worker.run_as_guest(left, &is_answered);
@@ -410,7 +410,7 @@ pub(crate) fn send_and_run<M: 'static>(
             let mut _refused = Ok(());
             let guest = sat;
             let worker = guest.worker();
-            if worker.closes.get() || !worker.is_at_home_and_calm(cell) {
+            if worker.is_closing() || !worker.is_at_home_and_calm(cell) {
                 // Earlier messages are on their way, or the task has moved. Its carrier is on a
                 // ready stack then, perhaps on this seat's.
                 _refused = to.send(message);

@@ -22,6 +22,7 @@ use std::time::Duration;
 use garrick_core::park::Spin;
 
 use super::crew::Hand;
+use super::shutdown::Closing;
 use super::{Handle, Signal};
 use crate::cell::{CellPtr, Envelope, Home, Look, Ready};
 use crate::parcel;
@@ -250,7 +251,7 @@ impl super::Shared {
             let (crew, seat) = self.place_of(worker.index);
             let deadline = worker.prepare_leaving();
             self.announce_idle();
-            if worker.has_something() || worker.closes.get() {
+            if worker.has_something() || worker.closing.get() == Closing::All {
                 return false;
             }
             (crew, seat, deadline)
@@ -403,14 +404,19 @@ impl Worker {
     /// Returns a function for a thread that has left this worker. The function returns true if the
     /// thread should come back. The returned function does not access the worker.
     fn wanted<'a>(&self, hand: &'a Hand) -> impl Fn() -> bool + use<'a> {
-        let (closes, may_end) = (self.closes.get(), self.awaited.get() == 0);
-        let (seat, is_left) = (self.seat(), self.has_cells_elsewhere());
+        let (closing, may_end) = (self.closing.get(), self.awaited.get() == 0);
+        let (seat, are_visited) = (self.seat(), self.visited.get() > 0);
         move || {
-            let wants = match closes {
-                // The seat cannot be wound up before the turns that are away have come back.
-                false if is_left && hand.shared.signal().is_stopping() => false,
-                false => hand.shared.wants_hands(),
-                true => may_end && hand.shared.have_all_closed(),
+            // While the sponsor stops, cells in the shared queue must be closed, because a turn or
+            // a destructor on another thread may wait for them.
+            let wants = match closing {
+                Closing::No => hand.shared.wants_hands(),
+                // The seat cannot be closed before the visited cells have come back.
+                Closing::Partly if are_visited => false,
+                Closing::Partly => hand.shared.queued() > 0,
+                Closing::All => {
+                    hand.shared.queued() > 0 || may_end && hand.shared.have_all_closed()
+                }
             };
             wants || hand.crew.is_wanted_back(seat)
         }

@@ -146,7 +146,7 @@ impl Worker {
         // SAFETY: the seat is ours until it is left below, and the reference ends before that.
         let other = unsafe { worker.as_ref() };
         // A cell that is scheduled, and in no queue, has a turn that is away.
-        if other.closes.get()
+        if other.is_closing()
             || other.visited.get() > 0
             || cell.state().is_scheduled()
             || cell.state().is_stopped()

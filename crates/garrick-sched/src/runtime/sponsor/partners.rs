@@ -75,7 +75,7 @@ impl Hand {
             return false;
         }
         // SAFETY: this hand has the seat.
-        let closes = unsafe { self.crew.worker(seat).as_ref() }.closes.get();
+        let closes = unsafe { self.crew.worker(seat).as_ref() }.is_closing();
         if closes {
             // The sponsor ends, and this worker has reported that it has no more work.
             self.crew.hand_over(seat);

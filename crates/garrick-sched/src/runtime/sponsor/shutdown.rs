@@ -16,26 +16,60 @@ use crate::runtime::current::Entered;
 use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
+/// Progress of a worker in closing its cells, because the sponsor stops.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// The worker has not begun.
+    No,
+    /// The worker has closed the cells that it can close. Turns of other cells are away, or wait
+    /// for a decision about their commit, or other workers run lent cells of this worker.
+    Partly,
+    /// The worker has closed all its cells. Cells and messages that still come are dropped.
+    All,
+}
+
 impl Worker {
+    /// Returns true if the worker has begun to close its cells, because the sponsor stops.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.get() != Closing::No
+    }
+
     /// Closes all cells of this worker that exist now. Returns true if no message can reach the
     /// worker any more (`cell/README.md`, step 7). If the result is false, the caller must call
     /// this method again whenever messages have come.
     pub(super) fn wind_up(&self) -> bool {
         let _entered = Entered::new(self);
-        if self.remote().ready.is_lent() || self.visited.get() > 0 || self.later.are_some() {
+        // Acquire: pairs with the release in `Shared::raise`, which this worker has seen relaxed.
+        // Cells that were made for this worker before newborns were refused are complete, and none
+        // comes any more.
+        fence(Acquire);
+        if self.remote().ready.is_lent() || self.has_cells_elsewhere() {
             // Cells that other threads have borrowed come back by the ready stack, and decisions
             // about turns come there, too.
             self.take_ready();
         }
         if self.has_cells_elsewhere() {
-            // A cell that runs on another thread cannot be closed. It comes back here.
-            return false;
+            self.closing.set(Closing::Partly);
+            if self.visited.get() > 0 {
+                // A cell that runs on another thread cannot be closed. It comes back here.
+                return false;
+            }
+            // A turn that blocks may wait for an answer of another task of this worker. The right
+            // to decide about a turn may lie in another task, too. So the other cells are closed
+            // now, which drops the replies and the rights. The cell of the turn is scheduled and in
+            // no run queue, so it is not closed. Its turn comes back here, or is decided.
+            self.close_all();
+            // A message of the turn's closure may just have come, and the right to decide may have
+            // been dropped just now.
+            while self.remote().ready.has_some() {
+                self.take_ready();
+                self.close_all();
+            }
+            if self.has_cells_elsewhere() {
+                return false;
+            }
         }
-        if !self.closes.replace(true) {
-            // Acquire: pairs with the release in `Shared::raise`, which this worker has seen
-            // relaxed. Cells that were made for this worker before newborns were refused are
-            // complete, and none comes any more.
-            fence(Acquire);
+        if self.closing.replace(Closing::All) != Closing::All {
             self.close_all();
             // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
             // cells.

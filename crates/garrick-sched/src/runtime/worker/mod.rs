@@ -60,6 +60,7 @@ use crate::runtime::current::Entered;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::sponsor::guest::{Hold, VisitTimes};
 use crate::runtime::sponsor::keep::KeptSeat;
+use crate::runtime::sponsor::shutdown::Closing;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
@@ -100,8 +101,8 @@ pub(crate) struct Worker {
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
-    /// True while the worker closes its cells, because the sponsor stops.
-    pub(crate) closes: Cell<bool>,
+    /// Progress of the worker in closing its cells, because the sponsor stops.
+    pub(crate) closing: Cell<Closing>,
     /// Home (number of the worker) of the cells to whose mailboxes the current turn may send
     /// directly. Usually, the home is this worker. If the turn was away, the value is `STRANGER`,
     /// so that later messages of the turn do not overtake the earlier ones. If the turn has a trail
@@ -189,7 +190,7 @@ impl Worker {
             crew,
             next_seat: Cell::new(None),
             gathered: Cell::new(None),
-            closes: Cell::new(false),
+            closing: Cell::new(Closing::No),
             home,
             index,
             old: RunQueue::new(),

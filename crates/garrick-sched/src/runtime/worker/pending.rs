@@ -182,11 +182,6 @@ impl Later {
         quiet::drop(self.asked.take().take_request());
     }
 
-    /// Returns true if any turn of this worker waits for a decision about its commit.
-    pub(crate) fn are_some(&self) -> bool {
-        !self.waiting.borrow().is_empty()
-    }
-
     /// Returns true if the last turn of a cell waits for a decision about its commit.
     pub(crate) fn is_undecided(&self, cell: CellPtr) -> bool {
         self.waiting.borrow().contains_key(&cell.0.addr().get())

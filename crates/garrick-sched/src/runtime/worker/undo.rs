@@ -220,7 +220,7 @@ impl Worker {
     /// Returns the reason why the unhandled messages of a task are counted as dead letters, if the
     /// task has ended without a failure.
     pub(crate) fn end_reason(&self) -> LetterReason {
-        if self.closes.get() {
+        if self.is_closing() {
             LetterReason::ShutDown
         } else {
             LetterReason::Stopped
