@@ -22,7 +22,6 @@ use std::time::Duration;
 use garrick_core::park::Spin;
 
 use super::crew::Hand;
-use super::shutdown::Closing;
 use super::{Handle, Signal};
 use crate::cell::{CellPtr, Envelope, Home, Look, Ready};
 use crate::parcel;
@@ -31,7 +30,7 @@ use crate::quiet;
 use crate::remote::{Remote, Serve};
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
-use crate::runtime::worker::Worker;
+use crate::runtime::worker::{Closing, Worker};
 use crate::world::Nanos;
 
 /// Maximum number of cells that a worker skips while it gives cells away. The worker skips cells

@@ -20,7 +20,7 @@ mod date;
 pub(crate) mod guest;
 pub(crate) mod keep;
 mod lookout;
-pub(crate) mod shutdown;
+mod shutdown;
 
 mod here;
 mod thread;

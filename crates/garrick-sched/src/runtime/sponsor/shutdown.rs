@@ -14,26 +14,9 @@ use crate::quiet;
 use crate::remote::Remote;
 use crate::runtime::current::Entered;
 use crate::runtime::watch::Ended;
-use crate::runtime::worker::Worker;
-
-/// Progress of a worker in closing its cells, because the sponsor stops.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Closing {
-    /// The worker has not begun.
-    No,
-    /// The worker has closed the cells that it can close. Turns of other cells are away, or wait
-    /// for a decision about their commit, or other workers run lent cells of this worker.
-    Partly,
-    /// The worker has closed all its cells. Cells and messages that still come are dropped.
-    All,
-}
+use crate::runtime::worker::{Closing, Worker};
 
 impl Worker {
-    /// Returns true if the worker has begun to close its cells, because the sponsor stops.
-    pub(crate) fn is_closing(&self) -> bool {
-        self.closing.get() != Closing::No
-    }
-
     /// Closes all cells of this worker that exist now. Returns true if no message can reach the
     /// worker any more (`cell/README.md`, step 7). If the result is false, the caller must call
     /// this method again whenever messages have come.

@@ -12,6 +12,7 @@ mod armed;
 mod away;
 pub(crate) mod balance;
 mod census;
+mod closing;
 mod deliver;
 mod drive;
 mod end;
@@ -27,6 +28,7 @@ mod timers;
 mod trail;
 mod undo;
 
+pub(crate) use closing::Closing;
 pub(crate) use limits::Limits;
 
 use std::cell::{Cell, RefCell};
@@ -60,7 +62,6 @@ use crate::runtime::current::Entered;
 use crate::runtime::sponsor::away::Permission;
 use crate::runtime::sponsor::guest::{Hold, VisitTimes};
 use crate::runtime::sponsor::keep::KeptSeat;
-use crate::runtime::sponsor::shutdown::Closing;
 use crate::runtime::sponsor::{Crew, Handle, Shared, Signal};
 use crate::runtime::stage::Stage;
 use crate::runtime::timer::Timers;
