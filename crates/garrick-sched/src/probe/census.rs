@@ -142,6 +142,11 @@ impl Tally {
         self.counts.borrow_mut().busiest.name(label);
     }
 
+    /// Records that the label of the task that runs now could not be requested.
+    pub(super) fn name_later(&self) {
+        self.counts.borrow_mut().busiest.name_later();
+    }
+
     /// Adds `time` to the running time of the task that runs now.
     pub(super) fn add_time(&self, time: Nanos) {
         self.counts.borrow_mut().busiest.add(time);

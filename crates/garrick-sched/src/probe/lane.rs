@@ -44,6 +44,8 @@ struct Books {
 /// The time at the beginning of a timed activation, and the label of its task.
 pub(crate) struct Looked {
     pub(crate) now: Nanos,
+    /// True if the label was requested from the task. False if the task was in use.
+    pub(crate) has_asked: bool,
     /// Label of the task. `None` if the label was not requested, or if the task has none.
     pub(crate) label: Option<String>,
 }
@@ -194,8 +196,10 @@ impl Lane {
         let kind = counted.kinds.at(place);
         let wants_label = books.tally.follow(task, table);
         let looked = look(wants_label);
-        if wants_label {
-            books.tally.name(looked.label);
+        match wants_label {
+            true if looked.has_asked => books.tally.name(looked.label),
+            true => books.tally.name_later(),
+            false => {}
         }
         let began = looked.now;
         let beginning = Beginning::of(progress.picks, began);
@@ -619,7 +623,11 @@ mod tests {
             if is_due {
                 self.timed += 1;
                 let (now, label) = (self.now, None);
-                let look = |_| Looked { now, label };
+                let look = |has_asked| Looked {
+                    now,
+                    has_asked,
+                    label,
+                };
                 self.lane.begin(table, task, self.progress, look);
             }
             let (began, ends) = (self.now, self.now + lasts);

@@ -156,6 +156,15 @@ impl Busiest {
         }
     }
 
+    /// Records that the label of the task that runs now could not be requested. The label will be
+    /// requested when the task runs again, or when a census finds the task.
+    pub(super) fn name_later(&mut self) {
+        if let Some(current) = self.list.get_mut(self.current) {
+            current.is_named = false;
+            self.wants_names = true;
+        }
+    }
+
     /// Adds `time`, in nanoseconds, to the running time of the task that runs now.
     pub(super) fn add(&mut self, time: u64) {
         if let Some(current) = self.list.get_mut(self.current) {
@@ -427,6 +436,22 @@ mod tests {
         let first: Vec<_> = list[..2].iter().map(|l| (l.task.0, l.amount)).collect();
         assert_eq!(first, [(1, 5_010), (2, 1_500)]);
         assert_eq!(list[1].label.as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn a_task_whose_label_could_not_be_requested_is_named_later() {
+        let mut busiest = Busiest::default();
+        assert!(busiest.follow(TaskId(1), &TABLE));
+        busiest.name_later();
+        busiest.add(10);
+        assert!(busiest.wants_names());
+        assert_eq!(busiest.take()[0].label, None);
+        // The task still runs, and stays in the list without a label.
+        assert!(busiest.follow(TaskId(1), &TABLE));
+        busiest.name(Some("one".to_owned()));
+        busiest.add(10);
+        assert_eq!(busiest.take()[0].label.as_deref(), Some("one"));
+        assert!(!busiest.follow(TaskId(1), &TABLE));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Outstanding {
             (actor.waiting, actor.oldest) = (0, 0);
         }
         for task in tasks.iter().filter(|task| !task.internal) {
-            let actor = self.of(task);
+            let actor = self.of(task.task, task.name, task.label.as_deref());
             (actor.waiting, actor.oldest) = (task.waiting, task.oldest);
             actor.seen = now;
             if task.over > 0 {
@@ -66,13 +66,14 @@ impl Outstanding {
         readings.extend(self.actors.iter().map(Listed::reading));
     }
 
-    fn of(&mut self, task: &TaskSample) -> &mut Listed {
-        let is_known = |actor: &Listed| actor.task == task.task && actor.kind == task.name;
+    /// Returns the entry of an actor of type `kind`. Creates the entry if there is none yet.
+    fn of(&mut self, task: TaskId, kind: &'static str, label: Option<&str>) -> &mut Listed {
+        let is_known = |actor: &Listed| actor.task == task && actor.kind == kind;
         let index = self.actors.iter().position(is_known).unwrap_or_else(|| {
             self.actors.push(Listed {
-                task: task.task,
-                kind: task.name,
-                name: name_of(task),
+                task,
+                kind,
+                name: format!("{} {task}", short(kind)),
                 waiting: 0,
                 oldest: 0,
                 busy: 0.0,
@@ -80,7 +81,12 @@ impl Outstanding {
             });
             self.actors.len() - 1
         });
-        &mut self.actors[index]
+        let actor = &mut self.actors[index];
+        if let Some(label) = label {
+            // Earlier samples may have had no label, or an earlier actor may have had this id.
+            label.clone_into(&mut actor.name);
+        }
+        actor
     }
 }
 
@@ -97,8 +103,18 @@ impl Listed {
     }
 }
 
-/// Returns the label of a task. If the task has no label, returns its type and its id.
-fn name_of(task: &TaskSample) -> String {
-    let label = task.label.as_deref().map(str::to_owned);
-    label.unwrap_or_else(|| format!("{} {}", short(task.name), task.task))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_actor_gets_its_label_from_the_first_sample_that_has_one() {
+        let mut outstanding = Outstanding::default();
+        let task = TaskId::far(1);
+        let mut name = |label| outstanding.of(task, "shop::Cart", label).name.clone();
+        assert_eq!(name(None), format!("Cart {task}"));
+        assert_eq!(name(Some("/user/cart-1")), "/user/cart-1");
+        assert_eq!(name(None), "/user/cart-1");
+        assert_eq!(name(Some("/user/cart-2")), "/user/cart-2");
+    }
 }

@@ -19,6 +19,7 @@ impl Worker {
         let label = wants_label.then(|| label(cell)).flatten();
         Looked {
             now: self.now(),
+            has_asked: wants_label,
             label,
         }
     }
