@@ -21,6 +21,10 @@
 //! there are never more wake-ups in progress than values, and a sequence of values wakes the
 //! workers one after another.
 //!
+//! A searching receiver that finds no value goes back to waiting, and then checks every place. If
+//! there is a value, the receiver leaves the list and counts as searching again. The value may have
+//! arrived while this receiver was searching, so that no other receiver was woken for it.
+//!
 //! A woken future does not count as searching, because it is not known when the future will be
 //! polled. But a future, too, wakes the next receiver when its own search is over.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
@@ -111,6 +115,17 @@ pub(super) enum Call {
     /// A future was woken for a value. When the future has finished its search, it must call
     /// [`Bell::answer`], which may wake another thread or future.
     Task,
+}
+
+impl Call {
+    /// Returns the number by which a thread with this result counts as searching in the word of the
+    /// bell.
+    fn searching(self) -> u64 {
+        match self {
+            Self::Thread => SEARCHING,
+            Self::None | Self::Task => 0,
+        }
+    }
 }
 
 impl Sleeper {
@@ -215,15 +230,15 @@ impl Bell {
             "at most 2^32 - 1 receivers or senders can wait"
         );
         list.waiting.push_back((ticket, Some(sleeper)));
-        let searching = if call == Call::Thread { SEARCHING } else { 0 };
         // Relaxed: the fences of both sides order it.
-        (self.word).fetch_add(WAITING.wrapping_sub(searching), Relaxed);
+        (self.word).fetch_add(WAITING.wrapping_sub(call.searching()), Relaxed);
         ticket
     }
 
     /// Removes a thread or future from the list of waiters. Returns `woken` if the waiter was woken
-    /// in the meantime, and [`Call::None`] otherwise.
-    pub(super) fn withdraw(&self, ticket: Ticket, woken: Call) -> Call {
+    /// in the meantime, and `otherwise` if not. If this is [`Call::Thread`], the thread counts as
+    /// searching again.
+    pub(super) fn withdraw(&self, ticket: Ticket, woken: Call, otherwise: Call) -> Call {
         let mut list = self.lock();
         let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
         let place = found.ok().filter(|place| list.waiting[*place].1.is_some());
@@ -232,22 +247,21 @@ impl Bell {
         };
         let left = list.take(place);
         // Relaxed: no thread relies on it except to save a wake-up.
-        self.word.fetch_sub(WAITING, Relaxed);
+        (self.word).fetch_add(otherwise.searching().wrapping_sub(WAITING), Relaxed);
         drop(list);
         // A waker's drop is foreign code, which must not run under the lock.
         drop(left);
-        Call::None
+        otherwise
     }
 
     /// Records that a woken receiver or sender has ended its search: it has found a value or room,
     /// or gives up. If no thread is searching and `has_work` returns true, wakes the next thread or
     /// future that waits.
     pub(super) fn answer(&self, call: Call, has_work: impl FnOnce() -> bool) {
-        let searching = match call {
-            Call::None => return,
-            Call::Thread => SEARCHING,
-            Call::Task => 0,
-        };
+        if call == Call::None {
+            return;
+        }
+        let searching = call.searching();
         // Relaxed: the fence orders it.
         let word = self.word.fetch_sub(searching, Relaxed) - searching;
         if word & WAITING_MASK == 0 || word & SEARCHING_MASK != 0 {

@@ -250,6 +250,33 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
+/// Tests a receiver that was woken for a value that is gone, and is about to sleep again when two
+/// values arrive. While it was searching, no one else was woken, so it must wake the next one.
+#[test]
+fn a_searcher_that_does_not_sleep_again_wakes_the_next() {
+    model(2, || {
+        let channel = open(2, 4, Capacity::Unbounded);
+        let [mut sender, mut searcher] = <[_; 2]>::try_from(channel.workers).expect("two");
+        let shared = channel.sender.shared.clone();
+        let other = thread::spawn(move || searcher.recv().map(Track::into_inner));
+        while shared.bell.waiting() == 0 {
+            thread::yield_now();
+        }
+        let mut second = Parker::new();
+        let _ = (shared.bell).enlist(Sleeper::Thread(second.unparker()), Call::None);
+        send(&mut sender, 0);
+        let taken_back = receive(&mut sender);
+        send(&mut sender, 1);
+        send(&mut sender, 2);
+        // Waits for ever if both values count as the searcher's.
+        second.park();
+        // The second one finds nothing that it likes.
+        shared.bell.answer(Call::Thread, || shared.has_work());
+        let received = other.join().unwrap().into_iter().chain(taken_back);
+        assert_each_once([receive_all(&mut sender), received.collect()], 3);
+    });
+}
+
 /// Tests the bell without a channel: two sleeping threads and two values. Either the sender sees
 /// that no thread is searching any more, or the thread that was searching sees the sent value.
 #[test]

@@ -20,7 +20,7 @@ const BATCH_MAX: usize = 256;
 ///
 /// The values go to the global queue. All clones send to the same channel.
 pub struct Sender<T> {
-    shared: Arc<Shared<T>>,
+    pub(super) shared: Arc<Shared<T>>,
 }
 
 /// A handle that receives from a work-stealing channel, for threads that are not workers.

@@ -149,7 +149,8 @@ impl Waiter {
 
     /// Sleeps until `bell` wakes this thread. If `left` is `Some`, sleeps no longer than this time.
     /// Does not sleep if `is_disturbed` returns true after the thread was added to the list of
-    /// waiters. The result tells whether the thread was woken.
+    /// waiters. `call` is the result of the previous sleep. The result tells whether the thread was
+    /// woken. A woken thread that does not sleep again counts as woken until its search is over.
     pub(super) fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
@@ -161,15 +162,19 @@ impl Waiter {
         let ticket = bell.enlist(Sleeper::Thread(self.parker.unparker()), call);
         // Pairs with the light fence in `Shared::announce`.
         shared.fence.heavy();
-        if !is_disturbed() {
+        let is_disturbed = is_disturbed();
+        if !is_disturbed {
             match left {
                 None => self.parker.park(),
                 // The result does not matter: the caller looks again, and then at the clock.
                 Some(left) => _ = self.parker.park_timeout(left),
             }
         }
+        // What disturbs us may have come while we were searching, so that no one else was woken for
+        // it: we still have to answer for it.
+        let otherwise = if is_disturbed { call } else { Call::None };
         // A token that came too late to be taken only makes the next sleep short.
-        bell.withdraw(ticket, Call::Thread)
+        bell.withdraw(ticket, Call::Thread, otherwise)
     }
 }
 
@@ -202,9 +207,9 @@ impl<'a, T> Recv<'a, T> {
     /// Leaves the list of waiting receivers. The result tells whether the future was woken.
     fn rise(&mut self) -> Call {
         let bell = &self.hunter.shared().bell;
-        self.ticket
-            .take()
-            .map_or(Call::None, |ticket| bell.withdraw(ticket, Call::Task))
+        self.ticket.take().map_or(Call::None, |ticket| {
+            bell.withdraw(ticket, Call::Task, Call::None)
+        })
     }
 
     fn answer(&self, call: Call) {

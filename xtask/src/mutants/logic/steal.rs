@@ -248,8 +248,8 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "a value that arrives just before a receiver sleeps is not received until the next \
                  value arrives",
         file: "steal/wait.rs",
-        find: "if !is_disturbed() {",
-        put: "if MUTANT || !is_disturbed() {",
+        find: "if !is_disturbed {",
+        put: "if MUTANT || !is_disturbed {",
         tests: UNIT,
     },
     Logic {
