@@ -237,6 +237,17 @@ impl<T> Worker<T> {
         self.room()
     }
 
+    /// Returns true if there is room for another value. If a thief is stealing, waits for the thief
+    /// first.
+    ///
+    /// If the result is false, each later theft begins after this call, so the thief sees all
+    /// earlier writes of the owner.
+    pub(crate) fn has_room(&mut self) -> bool {
+        // Reads what the thieves have taken under the lock, except from an empty deque.
+        self.take_oldest(0, drop);
+        self.room() > 0
+    }
+
     /// Adds `value` as the newest value. The caller must have checked that there is room.
     #[inline(always)]
     pub(super) fn push_into_room(&mut self, value: T) {

@@ -1,5 +1,5 @@
 //! The list of waiting receivers, and their wake-up. A second list of the same type contains the
-//! senders that wait for room in the global queue.
+//! senders that wait for room in the global queue, or in their own deques.
 //!
 //! A sender checks a single word after each value. This word changes only when a waiter joins or
 //! leaves the list, when a woken thread stops searching, or when the channel closes:
@@ -81,21 +81,56 @@ impl List {
     }
 
     /// Removes and returns the handle of the waiting thread or future at the index `place`, in
-    /// constant time on average.
+    /// constant time on average. Returns `None` if there is a hole.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
-        let sleeper = self.waiting.get_mut(place)?.1.take();
+        let sleeper = self.waiting.get_mut(place)?.1.take()?;
         self.holes += 1;
         if self.holes > self.waiting.len() / 2 {
             self.waiting.retain(|(_, sleeper)| sleeper.is_some());
             self.holes = 0;
         }
-        sleeper
+        Some(sleeper)
+    }
+
+    /// Removes and returns the handle of the thread or future with `ticket`. Returns `None` if it
+    /// is no longer in the list.
+    fn remove(&mut self, ticket: Ticket) -> Option<Sleeper> {
+        let found = (self.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
+        self.take(found.ok()?)
     }
 }
 
-/// Identifier of a waiting thread or future in the list.
+/// Identifier of a waiting thread or future in the list. Never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
+
+/// Ticket of a waiting worker, for threads that must wake exactly this worker. Written by the
+/// worker, read by thieves.
+pub(super) struct Shown(AtomicU64);
+
+impl Shown {
+    /// Creates a place in which no ticket is shown.
+    pub(super) fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    pub(super) fn show(&self, ticket: Ticket) {
+        // Relaxed: the steal lock orders it, see `Shared::announce_room_of`.
+        self.0.store(ticket.0, Relaxed);
+    }
+
+    pub(super) fn hide(&self) {
+        // Relaxed: a thread that still sees the ticket does not find it in the list.
+        self.0.store(0, Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn ticket(&self) -> Option<Ticket> {
+        // Relaxed: as in `show`.
+        let number = self.0.load(Relaxed);
+        (number != 0).then_some(Ticket(number))
+    }
+}
 
 /// Handle that wakes a waiting receiver or sender.
 pub(super) enum Sleeper {
@@ -152,7 +187,7 @@ impl Bell {
             list: Mutex::new(List {
                 waiting: VecDeque::new(),
                 holes: 0,
-                next: Ticket(0),
+                next: Ticket(1),
             }),
         }
     }
@@ -205,8 +240,20 @@ impl Bell {
     }
 
     fn wake_one(&self) {
+        self.wake_found(List::first);
+    }
+
+    /// Wakes the waiting thread or future with `ticket`, if it is still in the list, even while
+    /// another thread is searching.
+    #[cold]
+    pub(super) fn ring_for(&self, ticket: Ticket) {
+        self.wake_found(|list| list.remove(ticket));
+    }
+
+    /// Wakes the thread or future that `find` removes from the list.
+    fn wake_found(&self, find: impl FnOnce(&mut List) -> Option<Sleeper>) {
         let mut list = self.lock();
-        let Some(sleeper) = list.first() else {
+        let Some(sleeper) = find(&mut list) else {
             return;
         };
         let searching = sleeper.searching();
@@ -240,12 +287,9 @@ impl Bell {
     /// searching again.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call, otherwise: Call) -> Call {
         let mut list = self.lock();
-        let found = (list.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
-        let place = found.ok().filter(|place| list.waiting[*place].1.is_some());
-        let Some(place) = place else {
+        let Some(left) = list.remove(ticket) else {
             return woken;
         };
-        let left = list.take(place);
         // Relaxed: no thread relies on it except to save a wake-up.
         (self.word).fetch_add(otherwise.searching().wrapping_sub(WAITING), Relaxed);
         drop(list);

@@ -4,9 +4,10 @@ use garrick_core::fence::Asymmetric;
 use garrick_core::prim::Arc;
 
 use super::{
+    bell::Ticket,
     shared::{Mark, Shared, Verdict},
     stats::Tally,
-    wait::Hunter,
+    wait::{Hunter, Supplier},
 };
 use crate::deque::{self, Full, Steal};
 use crate::queue::TrySendError;
@@ -228,7 +229,11 @@ impl<T> Hand<T> {
             self.victim = victim;
             self.tally.stolen.add(count as u64);
         }
-        self.keep(mark)
+        let oldest = self.keep(mark);
+        if oldest.is_some() {
+            self.shared.announce_room_of(victim);
+        }
+        oldest
     }
 
     /// Finishes the move of a batch to this worker. Returns the oldest value and pushes the other
@@ -269,5 +274,17 @@ impl<T> Hunter<T> for Hand<T> {
 
     fn shared(&self) -> &Shared<T> {
         &self.shared
+    }
+}
+
+impl<T> Supplier<T> for Hand<T> {
+    fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        Self::try_send(self, value)
+    }
+
+    fn has_room(&mut self, ticket: Ticket) -> bool {
+        // Shown before the look under the steal lock: see `Shared::announce_room_of`.
+        self.shared.places[self.id].shown.show(ticket);
+        self.deque.has_room() || self.shared.global.has_room()
     }
 }

@@ -338,6 +338,45 @@ fn who_waits_for_room_is_woken() {
     });
 }
 
+/// Tests a worker that waits for room while another thread receives one value and no more. The
+/// other thread may find the global queue empty before it fills, and then make room in the worker's
+/// deque. This room is of no use to another sender, which has waited for longer and gives up.
+fn who_waits_for_room_is_woken_by(is_worker: bool, preemptions_max: usize) {
+    model(preemptions_max, move || {
+        let channel = open(2, 1, Capacity::Bounded(1));
+        let [mut owner, mut worker] = <[_; 2]>::try_from(channel.workers).expect("two");
+        let (shared, mut outside) = (channel.sender.shared.clone(), channel.receiver);
+        let sleeper = Sleeper::Thread(Parker::new().unparker());
+        let ticket = shared.room.enlist(sleeper, Call::None);
+        send(&mut owner, 0);
+        let other = thread::spawn(move || {
+            let taken = if is_worker {
+                worker.try_recv()
+            } else {
+                outside.try_recv()
+            };
+            let call = shared.room.withdraw(ticket, Call::Thread, Call::None);
+            shared.room.answer(call, || shared.global.has_room());
+            taken.map(Track::into_inner)
+        });
+        for value in 1..3 {
+            assert!(owner.send(Track::new(value)).is_ok(), "it is open");
+        }
+        let taken = other.join().unwrap().expect("there was one at all times");
+        assert_each_once([receive_all(&mut owner), vec![taken]], 3);
+    });
+}
+
+#[test]
+fn who_waits_for_room_is_woken_by_a_thief() {
+    who_waits_for_room_is_woken_by(true, 2);
+}
+
+#[test]
+fn who_waits_for_room_is_woken_by_an_outside_thief() {
+    who_waits_for_room_is_woken_by(false, 1);
+}
+
 /// Tests a thread that puts a new value into one queue before it takes the old value out of another
 /// one. The channel is never empty, so no thread may report that the channel is empty.
 #[test]

@@ -46,6 +46,8 @@
 //! - Each sent value wakes one of the waiting receivers, unless a woken receiver is already
 //!   searching. In that case, the searching receiver wakes the next receiver if there are more
 //!   values.
+//! - A sender that waits is woken if there is room. For a worker, this includes the room that a
+//!   thief makes in the worker's deque.
 //! - The values of a dropped worker can be stolen by the other handles.
 //! - If a send and a close happen at the same time, the value is either returned to the sender or
 //!   received.
@@ -117,6 +119,7 @@ pub use stats::Stats;
 pub use wait::Recv;
 pub use worker::Worker;
 
+use bell::Shown;
 use hand::Hand;
 use shared::{Mark, Place, Shared};
 use stats::Tally;
@@ -197,6 +200,7 @@ fn channel_with_fence<T>(
         stealer: deque.stealer(),
         mark: Arc::new(CachePadded::new(Mark::new())),
         stats: tally.reader(),
+        shown: Shown::new(),
     });
     let shared = Arc::new(Shared::new(places.collect(), global, fence));
     let workers = (deques.into_iter().zip(tallies).enumerate())

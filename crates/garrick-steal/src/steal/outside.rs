@@ -5,10 +5,10 @@ use garrick_core::prim::Arc;
 
 use super::{
     Stats, TryRecvError,
-    bell::Call,
+    bell::Ticket,
     global::Refusal,
     shared::{Shared, Verdict},
-    wait::{Hunter, Recv, Waiter},
+    wait::{Hunter, Recv, Supplier, Waiter},
 };
 use crate::deque::Steal;
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
@@ -42,29 +42,6 @@ struct Prowler<T> {
     /// Buffer for the counters that [`Shared::verdict`] compares to check that the channel is
     /// empty.
     marks: Vec<u64>,
-}
-
-/// Sends `value` with `try_send`. Parks while there is no room.
-#[cold]
-pub(super) fn send_waiting<T>(
-    shared: &Shared<T>,
-    waiter: &mut Waiter,
-    mut value: T,
-    mut try_send: impl FnMut(T) -> Result<(), TrySendError<T>>,
-) -> Result<(), SendError<T>> {
-    let mut call = Call::None;
-    let has_room = || shared.global.has_room();
-    let sent = loop {
-        value = match try_send(value) {
-            Ok(()) => break Ok(()),
-            Err(TrySendError::Closed(value)) => break Err(SendError(value)),
-            Err(TrySendError::Full(value)) => value,
-        };
-        let is_disturbed = || shared.is_settled() || has_room();
-        call = waiter.sleep(shared, &shared.room, call, None, is_disturbed);
-    };
-    shared.room.answer(call, has_room);
-    sent
 }
 
 impl<T> Sender<T> {
@@ -112,12 +89,7 @@ impl<T> Sender<T> {
         match self.try_send(value) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(value)) => Err(SendError(value)),
-            Err(TrySendError::Full(value)) => {
-                let mut waiter = Waiter::new();
-                send_waiting(&self.shared, &mut waiter, value, |value| {
-                    self.try_send(value)
-                })
-            }
+            Err(TrySendError::Full(value)) => Waiter::new().send(&self.shared, &mut &*self, value),
         }
     }
 
@@ -291,6 +263,7 @@ impl<T> Prowler<T> {
             match places[victim].stealer.steal() {
                 Steal::Success(value) => {
                     self.victim = victim;
+                    self.shared.announce_room_of(victim);
                     Some(value)
                 }
                 Steal::Empty | Steal::Busy => None,
@@ -314,6 +287,16 @@ impl<T> Hunter<T> for Prowler<T> {
 
     fn shared(&self) -> &Shared<T> {
         &self.shared
+    }
+}
+
+impl<T> Supplier<T> for &Sender<T> {
+    fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>> {
+        Sender::try_send(self, value)
+    }
+
+    fn has_room(&mut self, _: Ticket) -> bool {
+        self.shared.global.has_room()
     }
 }
 

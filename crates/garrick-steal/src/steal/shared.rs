@@ -38,7 +38,7 @@ use garrick_core::prim::{
 
 use super::{
     Capacity,
-    bell::Bell,
+    bell::{Bell, Shown},
     global::Global,
     stats::{Stats, TallyReader},
 };
@@ -49,7 +49,7 @@ pub(super) struct Shared<T> {
     /// this field, but the field rarely changes. So the field has its own cache line.
     pub(super) bell: CachePadded<Bell>,
 
-    /// The senders that are waiting for room in the global queue.
+    /// The senders that are waiting for room in the global queue, or in their own deques.
     pub(super) room: CachePadded<Bell>,
 
     pub(super) global: Global<T>,
@@ -77,6 +77,8 @@ pub(super) struct Place<T> {
     pub(super) stealer: Stealer<T>,
     pub(super) mark: Arc<CachePadded<Mark>>,
     pub(super) stats: TallyReader,
+    /// Ticket of the worker in `Shared::room`, while the worker waits for room.
+    pub(super) shown: Shown,
 }
 
 /// A counter that changes with each value that arrives in a worker's deque. The counter is odd
@@ -225,6 +227,23 @@ impl<T> Shared<T> {
     pub(super) fn announce_room(&self) {
         if self.global.is_bounded() && self.room.is_awaited() {
             self.room.ring();
+        }
+    }
+
+    /// Wakes the worker with the index `owner` if it is waiting for room. The caller must already
+    /// have taken values from the worker's deque.
+    ///
+    /// The worker is woken by its ticket, because no other sender can use this room. A thief seldom
+    /// steals from a worker that waits: the global queue is full then, but the thief may have found
+    /// it empty before.
+    ///
+    /// No fence is needed here. A worker first shows its ticket, and then checks for room under the
+    /// steal lock, which the caller has held. If the worker checks before the theft, the caller
+    /// sees the ticket. If the worker checks later, it sees the room.
+    #[inline]
+    pub(super) fn announce_room_of(&self, owner: usize) {
+        if let Some(ticket) = self.places[owner].shown.ticket() {
+            self.room.ring_for(ticket);
         }
     }
 

@@ -14,7 +14,7 @@ use super::{
     bell::{Bell, Call, Sleeper, Ticket},
     shared::{Shared, Verdict},
 };
-use crate::queue::PopTimeoutError;
+use crate::queue::{PopTimeoutError, SendError, TrySendError};
 
 /// Number of failed searches after which a thread yields its core between two searches, instead of
 /// spinning. If so many searches fail although the channel is not empty, a thread that moves values
@@ -51,6 +51,15 @@ pub(super) trait Hunter<T> {
             attempt += 1;
         }
     }
+}
+
+/// A handle that sends values.
+pub(super) trait Supplier<T> {
+    fn try_send(&mut self, value: T) -> Result<(), TrySendError<T>>;
+
+    /// Checks for room after this thread was added to the list of waiting senders with `ticket`. If
+    /// the result is false, each thread that makes room later wakes a sender that can use it.
+    fn has_room(&mut self, ticket: Ticket) -> bool;
 }
 
 /// The means by which a handle waits: a parker, and a limit for spinning.
@@ -123,7 +132,7 @@ impl Waiter {
                 // There is a value, but another thread needs a core to finish its move.
                 thread::yield_now();
             } else {
-                let is_disturbed = || shared.is_disturbed();
+                let is_disturbed = |_| shared.is_disturbed();
                 *call = self.sleep(shared, &shared.bell, *call, left, is_disturbed);
             }
         }
@@ -147,22 +156,44 @@ impl Waiter {
         })
     }
 
+    /// Sends `value`. Parks while there is no room.
+    #[cold]
+    pub(super) fn send<T>(
+        &mut self,
+        shared: &Shared<T>,
+        supplier: &mut impl Supplier<T>,
+        mut value: T,
+    ) -> Result<(), SendError<T>> {
+        let mut call = Call::None;
+        let sent = loop {
+            value = match supplier.try_send(value) {
+                Ok(()) => break Ok(()),
+                Err(TrySendError::Closed(value)) => break Err(SendError(value)),
+                Err(TrySendError::Full(value)) => value,
+            };
+            let is_disturbed = |ticket| shared.is_settled() || supplier.has_room(ticket);
+            call = self.sleep(shared, &shared.room, call, None, is_disturbed);
+        };
+        shared.room.answer(call, || shared.global.has_room());
+        sent
+    }
+
     /// Sleeps until `bell` wakes this thread. If `left` is `Some`, sleeps no longer than this time.
     /// Does not sleep if `is_disturbed` returns true after the thread was added to the list of
     /// waiters. `call` is the result of the previous sleep. The result tells whether the thread was
     /// woken. A woken thread that does not sleep again counts as woken until its search is over.
-    pub(super) fn sleep<T>(
+    fn sleep<T>(
         &mut self,
         shared: &Shared<T>,
         bell: &Bell,
         call: Call,
         left: Option<Duration>,
-        is_disturbed: impl FnOnce() -> bool,
+        is_disturbed: impl FnOnce(Ticket) -> bool,
     ) -> Call {
         let ticket = bell.enlist(Sleeper::Thread(self.parker.unparker()), call);
         // Pairs with the light fence in `Shared::announce`.
         shared.fence.heavy();
-        let is_disturbed = is_disturbed();
+        let is_disturbed = is_disturbed(ticket);
         if !is_disturbed {
             match left {
                 None => self.parker.park(),

@@ -4,7 +4,7 @@ use std::{cell::Cell, fmt, marker::PhantomData, time::Duration};
 use super::{
     Stats, TryRecvError,
     hand::Hand,
-    outside::{Receiver, Sender, send_waiting},
+    outside::{Receiver, Sender},
     wait::{Hunter, Recv, Waiter},
 };
 use crate::queue::{PopTimeoutError, SendError, TrySendError};
@@ -85,10 +85,9 @@ impl<T> Worker<T> {
     #[cold]
     fn send_waiting(&mut self, value: T) -> Result<(), SendError<T>> {
         let shared = self.hand.shared.clone();
-        let hand = &mut self.hand;
-        send_waiting(&shared, &mut self.waiter, value, |value| {
-            hand.try_send(value)
-        })
+        let sent = self.waiter.send(&shared, &mut self.hand, value);
+        shared.places[self.hand.id].shown.hide();
+        sent
     }
 
     /// Sends all values, each with [`send`](Self::send).

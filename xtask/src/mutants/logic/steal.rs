@@ -257,10 +257,10 @@ pub(super) const MUTANTS: &[Logic] = &[
         breaks: "if a woken future is dropped, its wake-up is not passed on to another future that \
                  could receive the value",
         file: "steal/bell.rs",
-        find: "let Some(place) = place else {
+        find: "let Some(left) = list.remove(ticket) else {
                    return woken;
                };",
-        put: "let Some(place) = place else {
+        put: "let Some(left) = list.remove(ticket) else {
                   return if MUTANT { Call::None } else { woken };
               };",
         tests: UNIT,
