@@ -197,11 +197,7 @@ impl<T> Hand<T> {
         self.shared
             .global
             .pop_share(sharers, room + 1, &mut self.batch);
-        let oldest = self.keep(mark);
-        if oldest.is_some() {
-            self.shared.announce_room();
-        }
-        oldest
+        self.keep(mark, Shared::announce_room)
     }
 
     /// Steals from the other workers. Starts with the worker from which the last theft succeeded.
@@ -229,17 +225,14 @@ impl<T> Hand<T> {
             self.victim = victim;
             self.tally.stolen.add(count as u64);
         }
-        let oldest = self.keep(mark);
-        if oldest.is_some() {
-            self.shared.announce_room_of(victim);
-        }
-        oldest
+        self.keep(mark, |shared| shared.announce_room_of(victim))
     }
 
     /// Finishes the move of a batch to this worker. Returns the oldest value and pushes the other
-    /// values to the worker's deque, newest first, so that the oldest are popped first. Wakes a
-    /// waiting receiver if values were pushed.
-    fn keep(&mut self, mark: u64) -> Option<T> {
+    /// values to the worker's deque, newest first, so that the oldest are popped first. If there is
+    /// a value, calls `announce_room` for the queue from which the batch comes. Wakes a waiting
+    /// receiver if values were pushed.
+    fn keep(&mut self, mark: u64, announce_room: impl FnOnce(&Shared<T>)) -> Option<T> {
         let is_more = self.batch.len() > 1;
         let mut batch = self.batch.drain(..);
         let oldest = batch.next();
@@ -248,6 +241,10 @@ impl<T> Hand<T> {
             debug_assert!(kept.is_ok(), "room was made before the batch was taken");
         }
         self.moved(mark);
+        // Only threads wait for room; among the waiting receivers may be a waker that panics.
+        if oldest.is_some() {
+            announce_room(&self.shared);
+        }
         if is_more {
             self.shared.announce();
         }

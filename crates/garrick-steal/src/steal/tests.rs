@@ -12,6 +12,9 @@ use std::{
     time::Duration,
 };
 
+use garrick_core::park::Parker;
+
+use super::bell::{Call, Sleeper};
 use super::*;
 
 fn unbounded<T>(workers: usize, local_capacity: usize) -> Channel<T> {
@@ -317,6 +320,62 @@ fn all_hear_of_the_close_although_a_waker_panics() {
     assert_eq!(wakes.0.load(SeqCst), 1, "it would wait for ever");
     let polled = second.as_mut().poll(&mut Context::from_waker(&waker));
     assert_eq!(polled, Poll::Ready(None));
+}
+
+/// Creates a channel in which two futures wait, and fills the global queue, which wakes the first
+/// future. The next wake-up panics, because it goes to the second future.
+fn with_a_fuse(workers: usize, capacity: usize, test: impl FnOnce(&mut Channel<usize>)) {
+    let mut channel = channel(workers, 4, Capacity::Bounded(capacity));
+    let (mut one, mut two) = (channel.receiver.clone(), channel.receiver.clone());
+    let (mut first, mut second) = (pin!(one.recv_async()), pin!(two.recv_async()));
+    let fuse = Waker::from(Arc::new(Fuse));
+    for (future, waker) in [(first.as_mut(), Waker::noop()), (second.as_mut(), &fuse)] {
+        assert!(future.poll(&mut Context::from_waker(waker)).is_pending());
+    }
+    channel.sender.send_many(0..capacity).unwrap();
+    test(&mut channel);
+}
+
+/// Adds a sender to those that wait for room. Returns its parker.
+fn wait_for_room(channel: &Channel<usize>) -> Parker {
+    let parker = Parker::new();
+    let sleeper = Sleeper::Thread(parker.unparker());
+    let _ = channel.sender.shared.room.enlist(sleeper, Call::None);
+    parker
+}
+
+#[test]
+fn a_sender_hears_of_room_although_a_waker_panics() {
+    with_a_fuse(1, 4, |channel| {
+        let mut sender = wait_for_room(channel);
+        // The worker keeps all values but one, and wakes a receiver for them.
+        let worker = &mut channel.workers[0];
+        let received = catch_unwind(AssertUnwindSafe(|| worker.try_recv()));
+        assert!(received.is_err(), "it wakes the future");
+        assert!(
+            sender.park_timeout(Duration::ZERO),
+            "it would wait for ever"
+        );
+    });
+}
+
+#[test]
+fn the_next_sender_hears_of_room_after_one_has_panicked() {
+    with_a_fuse(0, 1, |channel| {
+        let sender = channel.sender.clone();
+        let sending = thread::spawn(move || sender.send(1));
+        while channel.sender.shared.room.waiting() == 0 {
+            thread::yield_now();
+        }
+        assert_eq!(channel.receiver.try_recv(), Ok(0));
+        assert!(sending.join().is_err(), "it wakes the future");
+        let mut sender = wait_for_room(channel);
+        assert_eq!(channel.receiver.try_recv(), Ok(1));
+        assert!(
+            sender.park_timeout(Duration::ZERO),
+            "it would wait for ever"
+        );
+    });
 }
 
 /// Tests that each value wakes one of the waiting receivers, and that no more receivers are woken

@@ -164,18 +164,19 @@ impl Waiter {
         supplier: &mut impl Supplier<T>,
         mut value: T,
     ) -> Result<(), SendError<T>> {
-        let mut call = Call::None;
-        let sent = loop {
+        let mut search = RoomSearch {
+            shared,
+            call: Call::None,
+        };
+        loop {
             value = match supplier.try_send(value) {
-                Ok(()) => break Ok(()),
-                Err(TrySendError::Closed(value)) => break Err(SendError(value)),
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Closed(value)) => return Err(SendError(value)),
                 Err(TrySendError::Full(value)) => value,
             };
             let is_disturbed = |ticket| shared.is_settled() || supplier.has_room(ticket);
-            call = self.sleep(shared, &shared.room, call, None, is_disturbed);
-        };
-        shared.room.answer(call, || shared.global.has_room());
-        sent
+            search.call = self.sleep(shared, &shared.room, search.call, None, is_disturbed);
+        }
     }
 
     /// Sleeps until `bell` wakes this thread. If `left` is `Some`, sleeps no longer than this time.
@@ -206,6 +207,22 @@ impl Waiter {
         let otherwise = if is_disturbed { call } else { Call::None };
         // A token that came too late to be taken only makes the next sleep short.
         bell.withdraw(ticket, Call::Thread, otherwise)
+    }
+}
+
+/// Search of a sender for room. Ends when it is dropped, even if the sender wakes a receiver whose
+/// waker panics. Otherwise the sender would count as searching for ever, and no other sender would
+/// be woken.
+struct RoomSearch<'a, T> {
+    shared: &'a Shared<T>,
+    call: Call,
+}
+
+impl<T> Drop for RoomSearch<'_, T> {
+    fn drop(&mut self) {
+        let shared = self.shared;
+        // Runs no foreign code: only threads wait for room.
+        (shared.room).answer(self.call, || shared.global.has_room());
     }
 }
 
