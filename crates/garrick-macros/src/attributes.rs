@@ -84,7 +84,8 @@ fn allowed_instead(meta: &Meta) -> Option<TokenStream> {
     Some(quote!(allow(#lints)))
 }
 
-/// Returns a `cfg_attr` that contains only the attributes to copy to the generated code.
+/// Returns a copy of the `cfg_attr` in `meta` that contains only the attributes to copy to the
+/// generated code.
 fn carried_if(meta: &Meta, place: Place) -> Option<TokenStream> {
     let mut conditional = conditional(meta)?.into_iter();
     let condition = conditional.next()?;

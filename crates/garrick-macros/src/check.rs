@@ -14,7 +14,7 @@ use crate::types;
 const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
                     or share data in an `Arc`";
 
-/// The kind of a method, as error messages describe it.
+/// The kind of a method, described as in error messages.
 #[derive(Clone, Copy)]
 struct Of {
     /// Description of the method in an error message.
@@ -23,7 +23,7 @@ struct Of {
 }
 
 impl Of {
-    /// Returns the kind for methods that handle a message.
+    /// Returns the description of methods that handle a message.
     fn message(dialect: Dialect) -> Self {
         let what = "a method that handles a message";
         Self { what, dialect }

@@ -11,7 +11,6 @@ use syn::Error;
 pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
-    /// Adds an error to the collected errors.
     pub(crate) fn push(&mut self, error: Error) {
         match &mut self.0 {
             Some(first) => first.combine(error),

@@ -122,7 +122,7 @@ pub trait Driver: Send {
 /// ```
 pub trait Drivers {
     /// Creates the driver of worker number `worker`, counted from 0. Called on the thread that
-    /// starts the sponsor.
+    /// starts the sponsor (the group of workers).
     ///
     /// # Errors
     /// Returns an error if the driver cannot be created. The sponsor is then not started.

@@ -27,10 +27,10 @@ use garrick_core::prim::{
     unmodelled::{AtomicPtr, AtomicUsize, Relaxed},
 };
 
-/// Number of gates in use in this process. A gate can refuse messages to the tasks of a sponsor.
-/// The loom models do not explore this count. Relaxed loads are enough. If a thread has the address
-/// of a task whose sponsor has a gate, the thread got this address from another thread, which had
-/// already seen a count above 0.
+/// Number of gates in use in this process. A gate can refuse messages to the tasks of a sponsor (a
+/// group of workers). The loom models do not explore this count. Relaxed loads are enough. If a
+/// thread has the address of a task whose sponsor has a gate, the thread got this address from
+/// another thread, which had already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 
@@ -62,54 +62,56 @@ pub(crate) struct Gate {
     sponsor: AtomicPtr<()>,
 }
 
-/// Guard that allows its owner to push one message to a sponsor with a gate. While the guard
-/// exists, the gate is not closed. No foreign code may be called while the guard exists.
+/// Guard that allows its owner to push one message to a sponsor (a group of workers) that has a
+/// gate. A thread that closes the gate waits until the guard is dropped. No foreign code may be
+/// called while the guard exists.
 #[must_use]
 pub(crate) struct Pass {
     _open: RwLockReadGuard<'static, bool>,
 }
 
 impl Gate {
-    /// Returns true if any sponsor of this process has a gate, which can refuse messages. The
-    /// result is reliable if the calling thread has an address of a task whose sponsor has a gate.
+    /// Returns true if any sponsor (group of workers) of this process has a gate, which can refuse
+    /// messages. The result is reliable if the calling thread has an address of a task whose
+    /// sponsor has a gate.
     #[inline]
     pub(crate) fn are_any() -> bool {
         with_gates(|gates| gates.load(Relaxed) != 0)
     }
 
     /// Counts this gate among the gates in use. A gate in use can refuse messages from other
-    /// threads. Called for a sponsor that is being started.
+    /// threads. Called when the group of workers (sponsor) is being started.
     pub(crate) fn begin(&self) {
         with_gates(|gates| gates.fetch_add(1, Relaxed));
     }
 
     /// Closes the gate, and no longer counts it among the gates in use. Called after the sponsor
-    /// has stopped.
+    /// (the group of workers) has stopped.
     pub(crate) fn end(&self) {
         self.close();
         with_gates(|gates| gates.fetch_sub(1, Relaxed));
     }
 
-    /// Makes the sponsor at address `sponsor` the owner of the gate, and opens the gate for
-    /// messages from other threads.
+    /// Makes the sponsor (group of workers) at the address `sponsor` the owner of the gate, and
+    /// opens the gate for messages from other threads.
     pub(crate) fn open(&self, sponsor: *const ()) {
         self.sponsor.store(sponsor.cast_mut(), Relaxed);
         self.set_open(true);
     }
 
     /// Closes the gate, so that it refuses messages from other threads (step E1). The gate stays
-    /// closed until another sponsor uses the gate.
+    /// closed until another sponsor (group of workers) uses the gate.
     pub(crate) fn close(&self) {
         self.set_open(false);
     }
 
-    /// Returns the address of the sponsor that owns the gate.
+    /// Returns the address of the sponsor (the group of workers) that owns the gate.
     pub(crate) fn sponsor(&self) -> *const () {
         self.sponsor.load(Relaxed)
     }
 
-    /// Admits a message from a thread that does not belong to the sponsor (step G1). Returns `None`
-    /// if the gate is closed.
+    /// Checks that the gate is open, for a message from a thread outside of the sponsor (step G1).
+    /// Returns a guard that keeps the gate open, or `None` if the gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

@@ -25,8 +25,8 @@ pub(crate) struct Remote {
     /// Ready stack of the worker. Other threads push envelopes to the stack in order to notify the
     /// worker. A mark in the stack shows if a thread runs the worker.
     pub(crate) ready: CachePadded<Ready>,
-    /// The seat (state of a worker) to which this `Remote` belongs. Set when the sponsor of the
-    /// worker is created, and removed when the number of the worker is released.
+    /// The seat (state of a worker) to which this `Remote` belongs. Set when the group of workers
+    /// (sponsor) is created, and removed when the number of the worker is released.
     place: Mutex<Option<Place>>,
     /// Address of the crew (the group of threads) that runs the worker. The field `seat` is the
     /// number of the worker in this crew. The loom models do not check these two fields. Each
@@ -35,25 +35,25 @@ pub(crate) struct Remote {
     /// cell.
     crew: AtomicPtr<()>,
     seat: AtomicUsize,
-    /// True if guests may run the worker. A guest is a thread that waits for an answer and does not
-    /// belong to the threads of the sponsor.
+    /// True if guests may run the worker. A guest is a thread that waits for an answer and is not
+    /// one of the threads whose task is to run the worker.
     has_guests: AtomicBool,
     /// True if a push to the ready stack must wake a thread that checks for stuck workers, even
     /// though a thread runs this worker.
     is_unwatched: AtomicBool,
-    /// Number of further questions for which only the threads of the sponsor may run this worker.
-    /// The thread that asks one of these questions must not run the worker itself. After these
-    /// questions, a thread that asks may run the worker again.
+    /// Number of further questions for which only the threads of the sponsor (the group of workers)
+    /// may run this worker. The thread that asks one of these questions must not run the worker
+    /// itself. After these questions, a thread that asks may run the worker again.
     spared: AtomicUsize,
-    /// The gate of this worker's cells. Null if there is none. A gate can refuse messages from
-    /// threads outside of the sponsor.
+    /// The gate of this worker's cells, or null if there is none. A gate can refuse messages from
+    /// threads outside of the worker's group (sponsor).
     gate: AtomicPtr<Gate>,
     /// The gate, which can refuse messages from other threads. Used only if this `Remote` belongs
     /// to a gate instead of a worker.
     own_gate: Gate,
 }
 
-/// The crew of a sponsor: the group of threads (hands) that run its workers. The type that
+/// The crew: the group of threads (hands) that run the workers of one sponsor. The type that
 /// implements this trait belongs to a layer above.
 pub(crate) trait Serve: Send + Sync {
     /// Gives a seat (the state of a worker) to an idle thread (hand), which then runs the worker.
@@ -294,8 +294,9 @@ impl Remote {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that waits for an answer is probably allowed to run this worker
-    /// now. If `spared` is not 0, subtracts 1 from `spared` and returns false.
+    /// Returns true if a thread that waits for an answer may probably run this worker now. If
+    /// `spared` (the number of questions for which such threads must not run the worker) is not 0,
+    /// subtracts 1 from it and returns false.
     pub(crate) fn welcomes_guests(&self) -> bool {
         if !self.has_guests() {
             return false;
@@ -308,8 +309,9 @@ impl Remote {
         spared == 0
     }
 
-    /// Lets only the threads of the sponsor run this worker for the next `questions` questions. A
-    /// thread that asks one of these questions must not run the worker itself.
+    /// Makes sure that only the threads of the sponsor (the group of workers) run this worker for
+    /// the next `questions` questions. A thread that asks one of these questions must not run the
+    /// worker itself.
     pub(crate) fn spare(&self, questions: usize) {
         self.spared.store(questions, Relaxed);
     }

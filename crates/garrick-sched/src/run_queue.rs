@@ -439,7 +439,7 @@ impl Drop for RunQueue {
 /// can be put there. It then runs next, while the cell and its message are still in the cache.
 /// Moreover, putting a cell in this place needs no index arithmetic, unlike a push to the ring.
 pub(crate) struct Handoff {
-    /// The handoff cell, which runs next, or null if there is none.
+    /// The cell that the worker runs next, or null if there is none.
     cell: AtomicPtr<Header>,
     /// Sequence number of the turn that made the cell the handoff cell (the cell that runs next).
     turn: AtomicU64,

@@ -28,7 +28,6 @@ fn make() -> Waker {
     Waker::from(Arc::new(Unpark(thread::current())))
 }
 
-/// Returns the waker of the calling thread.
 pub(crate) fn waker_of_thread() -> Waker {
     #[cfg(not(garrick_loom))]
     if let Ok(waker) = WAKER.try_with(Waker::clone) {

@@ -46,7 +46,7 @@ pub trait World: Send + Sync + 'static {
     fn seed(&self) -> u64;
 
     /// Runs `body` on a new thread with the properties in `spec`. If `body` is dropped without
-    /// being called, the sponsor stops.
+    /// being called, the sponsor (the group of workers) stops.
     ///
     /// # Errors
     /// Returns the operating system's error if the thread cannot be created.

@@ -10,7 +10,7 @@ use std::io::{self, BufRead};
 /// hundred thousand rows.
 const BYTES_MAX: usize = 32 << 20;
 
-/// An event.
+/// An event of a stream of server-sent events.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Event {
     /// Type of the event. Empty for a plain message.
@@ -19,7 +19,7 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-/// Events of a stream.
+/// A reader of the events of a stream of server-sent events.
 #[derive(Debug)]
 pub(crate) struct Events<R> {
     bytes: R,

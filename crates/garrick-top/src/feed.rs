@@ -17,7 +17,6 @@ const WAIT_MAX: Duration = Duration::from_secs(8);
 /// A notification about a connection.
 #[derive(Debug)]
 pub(crate) enum Word {
-    /// A new snapshot.
     Snapshot(Box<Snapshot>),
     /// The history of the last ten minutes. Sent once for each connection.
     History(HistoryReport),

@@ -9,7 +9,7 @@ use crate::tables::Tab;
 pub(crate) enum Mode {
     #[default]
     Browse,
-    /// Letters are added to the filter.
+    /// Letters that the user types are added to the filter.
     Filter,
     /// The help is open.
     Help,

@@ -10,7 +10,7 @@ use crate::history::History;
 use crate::keys::{Action, Mode};
 use crate::tables::{Column, Row, Tab};
 
-/// Maximum length of the filter.
+/// Maximum length of the filter, in characters.
 const FILTER_MAX: usize = 60;
 
 /// The current snapshot, and the recent rates of its rows.

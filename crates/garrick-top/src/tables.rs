@@ -11,7 +11,7 @@ use garrick_telemetry::{Alert, Edge, Held, Node, NodeKind, Snapshot, SponsorStat
 use crate::text;
 use crate::values::{BAR_WIDTH, Mark, Value};
 
-/// A table.
+/// A table that the user can select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Tab {
     #[default]
@@ -113,7 +113,6 @@ impl Tab {
         }
     }
 
-    /// Returns the rows.
     pub(crate) fn rows(self, snapshot: &Snapshot) -> Vec<Row> {
         let names = Names::new(snapshot);
         match self {
@@ -137,7 +136,6 @@ impl Tab {
     }
 }
 
-/// A column of a table.
 #[derive(Debug)]
 pub(crate) struct Column {
     pub(crate) title: &'static str,
@@ -358,7 +356,6 @@ fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
     }
 }
 
-/// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Row {
     /// Id of the row, the same in every snapshot.

@@ -61,8 +61,8 @@ pub(crate) fn acts(char: char) -> bool {
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Makes all texts in `snapshot` that the screen shows safe to print. The ids are not changed,
-/// because they are compared but not shown.
+/// Makes all texts that the screen shows safe to print. Does not change the ids, because they are
+/// compared but not shown.
 pub(crate) fn clean(snapshot: &mut Snapshot) {
     let clean = |text: &mut String| *text = safe(text);
     clean(&mut snapshot.process.name);

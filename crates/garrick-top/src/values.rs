@@ -14,9 +14,7 @@ pub(crate) enum Value {
     None,
     /// Text that has been made safe.
     Text(String),
-    /// A count.
     Count(u64),
-    /// A number of bytes.
     Bytes(u64),
     /// Events per second.
     Rate(f64),

@@ -37,7 +37,8 @@ pub(crate) enum Kind {
     /// Contains the trail (trace context) of the message in the next envelope. Does not count as a
     /// message.
     Trail,
-    /// Requests that the owner give the cell to another sponsor before later messages are handled.
+    /// Requests that the owner give the cell to another sponsor (group of workers) before later
+    /// messages are handled.
     Move,
 }
 
@@ -52,9 +53,9 @@ pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope
     /// to read.
     next: AtomicPtr<Envelope>,
-    /// Link in the ready stack of the home, while this envelope carries a cell's token (the right
-    /// to notify the home). In a local mailbox, no envelope carries a token, and this field
-    /// contains the [origin](Self::origin) instead.
+    /// Link in the ready stack of the worker that owns the cell, while this envelope carries the
+    /// cell's token (the right to notify this worker). In a local mailbox, no envelope carries a
+    /// token, and this field contains the [origin](Self::origin) instead.
     ready_next: UnsafeCell<*mut Envelope>,
     /// Cell whose token (right to notify the home) this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
@@ -171,7 +172,6 @@ impl Envelope {
 }
 
 impl Envelope {
-    /// Returns the number of unread messages.
     #[inline]
     pub(crate) fn unread(&self) -> u32 {
         u32::from(self.read()) - self.free()

@@ -22,13 +22,15 @@ use crate::quiet;
 /// address is stored here.
 pub(crate) type Slot = MaybeUninit<[u64; 3]>;
 
-/// Function that recovers a task after a turn that panicked. The arguments are the cell, the home
-/// worker as an untyped pointer, and the panic message. Returns true if the task continues.
+/// Function that recovers a task after a turn that panicked. The arguments are the cell, the worker
+/// that owns the cell (as an untyped pointer), and the panic message. Returns true if the task
+/// continues.
 pub(crate) type Recover = unsafe fn(CellPtr, NonNull<()>, &str) -> bool;
 
-/// Function by which a door forwards a message to a task during a turn. The message and the result
-/// are passed as in [`DoorTable::pass`]. The second argument points to the worker of the current
-/// turn. The pointer is untyped because the type of the worker belongs to a layer above.
+/// Function by which a door (a function behind an address) forwards a message to a task during a
+/// turn. The message and the result are passed as in [`DoorTable::pass`]. The second argument
+/// points to the worker of the current turn. The pointer is untyped because the type of the worker
+/// belongs to a layer above.
 pub(crate) type Relay = unsafe fn(CellPtr, NonNull<()>, *mut ()) -> bool;
 
 /// Functions of a door: a cell whose address leads to a function instead of a task. There is one
@@ -41,38 +43,42 @@ pub(crate) struct DoorTable {
     /// Passes a message during a turn, for a door (a function behind an address) that only forwards
     /// messages. `None` for all other doors.
     pub(crate) relay: Option<Relay>,
-    /// Passes a message to the door in a separate turn. The third argument points to the message,
-    /// which is moved out. The second argument is the worker of the current turn. Takes over a
-    /// reference to the door.
+    /// Passes a message to the door (a function behind an address) in a separate turn. The third
+    /// argument points to the message, which is moved out. The second argument is the worker of the
+    /// current turn. Takes over a reference to the door.
     pub(crate) defer: unsafe fn(CellPtr, NonNull<()>, *mut ()),
     /// Passes the unread messages of one envelope to the door (the function behind an address).
     /// Returns the number of refused messages.
     pub(crate) pass_unread: unsafe fn(CellPtr, *mut Envelope) -> u64,
-    /// Requests that the receiver behind the door stop.
+    /// Requests that the receiver behind the door (a function behind an address) stop.
     pub(crate) stop: unsafe fn(CellPtr),
-    /// Returns true if the receiver behind the door has stopped.
+    /// Returns true if the receiver behind the door (a function behind an address) has stopped.
     pub(crate) is_stopped: unsafe fn(CellPtr) -> bool,
-    /// Registers a function to call when the receiver behind the door has ended. The pointer to
-    /// this function is untyped because its type belongs to a layer above.
+    /// Registers a function to call when the receiver behind the door (a function behind an
+    /// address) has ended. The pointer to the registered function is untyped because its type
+    /// belongs to a layer above.
     pub(crate) watch: unsafe fn(CellPtr, NonNull<()>),
-    /// Finds the interface of the bounded mailbox behind the door, and writes it through the given
-    /// pointer. The pointer is untyped because its type belongs to a layer above.
+    /// Finds the interface of the bounded mailbox behind the door (a function behind an address),
+    /// and writes it through the given pointer. The pointer is untyped because its type belongs to
+    /// a layer above.
     pub(crate) gauged: unsafe fn(CellPtr, NonNull<()>),
-    /// Requests the state of the task behind the door, and writes the result through the given
-    /// pointer. The pointer is untyped because its type belongs to a layer above.
+    /// Requests the state of the task behind the door (a function behind an address), and writes
+    /// the result through the given pointer. The pointer is untyped because its type belongs to a
+    /// layer above.
     pub(crate) look: unsafe fn(CellPtr, NonNull<()>),
-    /// Finds the value that the door was made from, and writes it through the given pointer. The
-    /// pointer is untyped because its type belongs to a layer above.
+    /// Finds the value from which the door (a function behind an address) was made, and writes it
+    /// through the given pointer. The pointer is untyped because its type belongs to a layer above.
     pub(crate) origin: unsafe fn(CellPtr, NonNull<()>),
-    /// Returns the identity by which addresses of the door are compared.
+    /// Returns the number by which addresses of the door (a function behind an address) are
+    /// compared.
     pub(crate) identity: unsafe fn(CellPtr) -> usize,
 }
 
 /// Functions of one type of task. There is one static table per type.
 pub(crate) struct Table {
     /// Runs one activation. If the slot pointer is not null, first moves the message out of this
-    /// slot of the run queue and handles it. Then handles the mailbox. The home worker is passed
-    /// untyped because its type belongs to a layer above.
+    /// slot of the run queue and handles it. Then handles the mailbox. The second argument is the
+    /// worker that owns the cell. The pointer is untyped because its type belongs to a layer above.
     pub(crate) run: unsafe fn(CellPtr, NonNull<()>, *const Slot),
     /// Recovers a task after a turn that panicked. `None` for a task that cannot recover.
     pub(crate) recover: Option<Recover>,
@@ -82,23 +88,24 @@ pub(crate) struct Table {
     /// Drops the unread messages of one envelope. Returns the number of these messages that count
     /// as dead letters.
     pub(crate) drop_unread: unsafe fn(*mut Envelope) -> u64,
-    /// Moves the newest messages of an envelope to a separate envelope. The memory pool is passed
-    /// untyped.
+    /// Moves the newest messages of an envelope to a separate envelope. The first argument is the
+    /// memory pool, as an untyped pointer. The last argument is the number of messages.
     pub(crate) split_newest: unsafe fn(NonNull<()>, *mut Envelope, u32) -> *mut Envelope,
-    /// Moves the message in a slot of a run queue to an envelope. The memory pool is passed
-    /// untyped.
+    /// Moves the message in a slot of a run queue to an envelope. The first argument is the memory
+    /// pool, as an untyped pointer.
     pub(crate) wrap_slot: unsafe fn(NonNull<()>, *const Slot) -> *mut Envelope,
     /// Drops the message in a slot of a run queue. Returns true if the message counts as a dead
-    /// letter. The memory pool is passed untyped.
+    /// letter. The first argument is the memory pool, as an untyped pointer.
     pub(crate) drop_slot: unsafe fn(NonNull<()>, *const Slot) -> bool,
     /// True if the task may move to another thread.
     pub(crate) moves: bool,
-    /// True if an activation must first check whether it may block its thread.
+    /// True if the task usually blocks its thread. Before each activation, the worker then checks
+    /// whether the task may block now.
     pub(crate) blocks: bool,
     /// True if a turn of the task may end before the runtime decides whether the turn commits.
     pub(crate) commits_later: bool,
-    /// True if the panics of turns are passed to the sponsor's reporter. False if the task itself
-    /// reports them.
+    /// True if the panics of turns are passed to the reporter of the sponsor (the group of
+    /// workers). False if the task itself reports them.
     pub(crate) reports: bool,
     /// True if the task belongs to a library and not to the program.
     pub(crate) internal: bool,
@@ -154,10 +161,11 @@ impl Table {
 #[repr(C)]
 pub(crate) struct Header {
     /// Table of the task's functions. Written by the owner, read by threads that send messages to
-    /// the cell or drop messages for it. Loom models do not check this field, because it orders
-    /// nothing.
+    /// the cell or drop messages for it. Loom models do not check this field, because no other
+    /// access to memory is ordered by it.
     table: unmodelled::AtomicPtr<Table>,
-    /// The [`State`] word. Written by the owner. Any thread may read the part `home` of the word.
+    /// The [`State`] word. Written by the owner. Any thread may read the part `home` (the number of
+    /// the owner) of the word.
     pub(super) state: AtomicU64,
     /// The shared mailbox, which also shows if a thread has the token: the right to notify the
     /// owner (`inbox.rs`). Written by any thread.

@@ -87,7 +87,7 @@ impl Chain {
 pub(crate) enum Push {
     /// The cell was idle, so the pusher now holds its token: the right to notify the owner. The
     /// oldest envelope of the chain carries the token. The pusher must push this envelope to the
-    /// ready stack of the cell's home.
+    /// ready stack of the worker that owns the cell.
     Token,
     /// Another thread already notifies the owner (holds the token), so the owner will take the
     /// chain (the list of pushed envelopes).
@@ -141,7 +141,7 @@ impl Header {
     }
 
     /// Pushes a chain (a list of envelopes) to the inbox (README, step 1). The cell must not be a
-    /// door.
+    /// door (a function behind an address).
     ///
     /// # Safety
     /// The caller has a reference to the cell, and owns the chain.
@@ -218,9 +218,9 @@ impl Header {
             .is_ok()
     }
 
-    /// Changes the inbox from RESTING (empty, in a cell that other threads visit) back to IDLE. If
-    /// the inbox has another value, a thread has the token (the right to notify the owner) and will
-    /// give it back. Only the owner calls this.
+    /// Changes the inbox from RESTING (empty, in a cell that other threads visit) back to IDLE.
+    /// Changes nothing if the inbox has another value, because a thread then has the token (the
+    /// right to notify the owner) and will give it back. Only the owner calls this.
     pub(crate) fn end_rest(&self) {
         // Relaxed: the lock of the loan has ordered what was done before.
         let _ = self

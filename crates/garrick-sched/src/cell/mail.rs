@@ -96,12 +96,12 @@ impl Mail {
 }
 
 impl Header {
-    /// Takes a snapshot of the mailbox of a cell that is in the run queue of its home.
+    /// Takes a snapshot of the mailbox of a cell that waits in the run queue of the worker `home`.
     ///
-    /// The caller must have the token of the cell (the right to notify the home). `turn` returns
-    /// the number of the current turn of the home. Returns `None` if the cell is not waiting in the
-    /// run queue, if the current turn has appended messages to the mailbox, or if this turn ends
-    /// during the call.
+    /// The caller must have the token of the cell (the right to notify this worker). `turn` returns
+    /// the number of the worker's current turn. Returns `None` if the cell is not in the run queue,
+    /// if the current turn has appended messages to the mailbox, or if this turn ends during the
+    /// call.
     pub(crate) fn snapshot(&self, home: Home, turn: impl Fn() -> u64) -> Option<Mail> {
         let now = turn();
         let state = self.state();

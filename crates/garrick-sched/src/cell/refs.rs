@@ -164,7 +164,8 @@ impl Header {
         check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
-    /// Drops one reference on a thread that is not the owner of the cell (README, step 6).
+    /// Drops one reference to the cell. Called by a thread that does not own the cell (README, step
+    /// 6).
     #[inline]
     pub(crate) fn drop_foreign(&self) -> Dropped {
         self.check_alive();

@@ -56,7 +56,7 @@ impl Home {
     /// an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
-    /// Returns the home value of worker number `number`, which must not be 0.
+    /// Returns the value that stands for worker number `number`, which must not be 0.
     pub(crate) const fn new(number: u16) -> Self {
         assert!(number != 0, "0 means nobody");
         Self((number as u64) << HOME_SHIFT)
@@ -207,8 +207,9 @@ impl fmt::Debug for State {
 /// threads.
 impl Header {
     /// Returns the state word. The load is relaxed. A thread other than the owner uses only the
-    /// part `home` of the word, and never reads the number of its own worker there (README,
-    /// invariant 1). The exception is a visitor, which uses the whole word, and adds fences
+    /// part `home` (the number of the owner) of the word, and never reads the number of its own
+    /// worker there (README, invariant 1). The exception is a visitor (a thread that handles
+    /// messages for a worker in a long turn). A visitor uses the whole word, and adds fences
     /// ([`Header::snapshot`]).
     #[inline]
     pub(crate) fn state(&self) -> State {
@@ -216,8 +217,8 @@ impl Header {
     }
 
     /// Stores the state word. The store is relaxed. When the cell leaves this worker, the shared
-    /// queue publishes the change of the home. When the cell comes to this worker, the inbox
-    /// publishes the change (README, steps 3 and 4).
+    /// queue publishes the change of the home (the number of the owner). When the cell comes to
+    /// this worker, the inbox publishes the change (README, steps 3 and 4).
     #[inline]
     fn store(&self, state: u64) {
         self.state.store(state, Relaxed);
@@ -266,7 +267,7 @@ impl Header {
         self.store(self.state().0 | SCHEDULED);
     }
 
-    /// Removes the mark SCHEDULED and returns true if the mailbox is empty. The activation then
+    /// If the mailbox is empty, removes the mark SCHEDULED and returns true. The activation then
     /// handles only the message with which the cell was scheduled.
     #[inline]
     #[must_use]

@@ -7,7 +7,7 @@ pub(crate) fn simulates_here() -> bool {
     false
 }
 
-/// Stub of the simulation hooks of a sponsor.
+/// Stub of the simulation hooks of a sponsor (a group of workers).
 #[derive(Clone, Copy)]
 pub(crate) struct Hooks;
 
@@ -18,12 +18,12 @@ impl Hooks {
         Self
     }
 
-    /// Returns false, because the sponsor is not simulated.
+    /// Returns false, because the sponsor (the group of workers) is not simulated.
     pub(crate) fn are_active(self) -> bool {
         false
     }
 
-    /// Returns true, because neither of the two sponsors is in a simulation.
+    /// Returns true, because neither of the two sponsors (groups of workers) is in a simulation.
     #[inline(always)]
     pub(crate) fn are_beside(self, _: Self) -> bool {
         true
@@ -58,7 +58,8 @@ impl Hooks {
         false
     }
 
-    /// Returns true: without a simulation, the sponsor may have tasks at any time.
+    /// Returns true: without a simulation, the sponsor (the group of workers) may have tasks at any
+    /// time.
     #[inline(always)]
     pub(crate) fn may_have_tasks(self) -> bool {
         true

@@ -24,7 +24,7 @@ thread_values! {
     static PARENT: Cell<TaskName> = Cell::new(TaskName::OUTSIDE);
     static CHILDREN: Cell<u32> = Cell::new(0);
     /// Number of children of each root. A root is the parent of the tasks that code outside of
-    /// tasks has created on one sponsor.
+    /// tasks has created on one sponsor (group of workers).
     static ROOTS: RefCell<BTreeMap<TaskName, u32>> = RefCell::new(BTreeMap::new());
     /// True while a simulated node is closing and has no tasks left.
     static IS_EMPTY: Cell<bool> = Cell::new(false);
@@ -81,7 +81,7 @@ pub(crate) struct Hooks {
     are_active: bool,
     /// A number that identifies the thread that runs the simulation.
     thread: usize,
-    /// Parent of the tasks that code outside of tasks creates on this sponsor.
+    /// Parent of the tasks that code outside of tasks creates on this sponsor (a group of workers).
     root: TaskName,
 }
 
@@ -105,12 +105,13 @@ impl Hooks {
         }
     }
 
-    /// Returns true if the sponsor of these hooks is simulated.
+    /// Returns true if the sponsor (the group of workers) of these hooks is simulated.
     pub(crate) fn are_active(self) -> bool {
         self.are_active
     }
 
-    /// Returns true if both sponsors are in the same simulation, or if neither is in a simulation.
+    /// Returns true if the sponsors (groups of workers) of both hooks are in the same simulation,
+    /// or if neither of them is in a simulation.
     pub(crate) fn are_beside(self, other: Self) -> bool {
         (self.are_active, self.thread) == (other.are_active, other.thread)
     }
@@ -129,7 +130,7 @@ impl Hooks {
     }
 
     /// Returns true if even messages to tasks of the same worker are sent like messages to other
-    /// workers, because the sponsor is simulated.
+    /// workers, because the sponsor (the group of workers) is simulated.
     #[inline]
     pub(crate) fn send_out(self) -> bool {
         self.are_active
@@ -182,9 +183,9 @@ impl Hooks {
     }
 
     /// In a step of the simulation, takes over a chain (a list of envelopes) and a reference to the
-    /// receiving cell, and returns true. Called by a commit that delivers the chain. Outside of
-    /// steps, or if the cell is a door or is closed, does nothing and returns false. The caller
-    /// must then push the chain to the inbox of the cell.
+    /// receiving cell, and returns true. Called by a commit that delivers the chain. Does nothing
+    /// and returns false outside of steps, or if the cell is closed or is a door (a function behind
+    /// an address). The caller must then push the chain to the inbox of the cell.
     #[inline]
     pub(crate) fn takes(self, cell: CellPtr, chain: Chain) -> bool {
         let takes = self.are_active && STEPS.get() && !cell.is_door() && !cell.inbox_is_closed();
@@ -194,8 +195,8 @@ impl Hooks {
         takes
     }
 
-    /// Returns false if the sponsor certainly has no tasks, because its simulated node is closing
-    /// and all tasks have ended. Otherwise returns true.
+    /// Returns false if the sponsor (group of workers) certainly has no tasks, because its
+    /// simulated node is closing and all tasks have ended. Otherwise returns true.
     pub(crate) fn may_have_tasks(self) -> bool {
         // Relaxed: see `born`.
         !self.are_active || !IS_EMPTY.get() || HAS_STRANGERS.load(Relaxed)

@@ -62,8 +62,8 @@ impl Task for Blocks {
     }
 }
 
-/// Creates a sponsor with one worker, a task that blocks, and a task to which the blocking task
-/// sends messages.
+/// Creates a sponsor (a group of workers) with one worker, a task that blocks, and a task to which
+/// the blocking task sends messages.
 fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedLog, Alive) {
     let shared = Sponsor::builder().share_in_model(true);
     let handle = Handle::new(shared.clone());
@@ -85,7 +85,8 @@ fn blocks(end: Flow, then: fn(&Blocks, &Address<Wish>)) -> (Arc<Shared>, SharedL
     (shared, log, alive)
 }
 
-/// Runs the sponsor on this thread and on a spare thread until the sponsor stops.
+/// Runs the sponsor (a group of workers) on this thread and on a spare thread until the sponsor
+/// stops.
 fn serve(shared: &Arc<Shared>) {
     let second = shared.clone();
     let spare = spawn(move || away::serve_in_model(second));

@@ -107,7 +107,7 @@ fn spawn<R: 'static>(body: impl FnOnce() -> R + 'static) -> JoinHandle<R> {
     thread
 }
 
-/// Creates a sponsor on the calling thread.
+/// Creates a sponsor (a group of workers) on the calling thread.
 fn here() -> Here {
     Sponsor::builder().here().unwrap()
 }

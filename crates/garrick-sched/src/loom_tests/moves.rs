@@ -25,7 +25,7 @@ impl Task for Traveller {
     }
 }
 
-/// Task that moves another task to another sponsor.
+/// Task that moves another task to another sponsor (group of workers).
 struct Mover {
     whom: Address<u32>,
     to: Handle,
@@ -71,7 +71,8 @@ fn loom_a_task_that_moves_handles_each_senders_messages_in_order() {
     });
 }
 
-/// Task that sends a message, moves to the sponsor of its receiver, and sends again.
+/// Task that sends a message, moves to the sponsor (group of workers) of its receiver, and sends
+/// again.
 struct Wanderer {
     to: Address<u32>,
     there: Handle,
@@ -91,10 +92,10 @@ impl Task for Wanderer {
     }
 }
 
-/// Runs a task that sends a message, moves to the sponsor of the receiver, and sends again. If
-/// `with_stranger` is true, a thread outside of both sponsors has the receiver's token (the right
-/// to notify the receiver's worker) during this time. This thread notifies the worker only at the
-/// end.
+/// Runs a task that sends a message, moves to the sponsor (group of workers) of the receiver, and
+/// sends again. If `with_stranger` is true, a thread outside of both sponsors has the receiver's
+/// token (the right to notify the receiver's worker) during this time. This thread notifies the
+/// worker only at the end.
 fn wander(with_stranger: bool) {
     let (here, log, alive) = (here(), Log::default(), Alive::default());
     let to = here.spawn(Sink::new(&log, &alive));

@@ -34,8 +34,8 @@ impl Task for Meddler {
     }
 }
 
-/// Returns a sponsor with two workers. Each turn immediately counts as long, so the worker lends
-/// its cells to the other worker. The calling thread runs the first worker.
+/// Returns a sponsor (group of workers) with two workers. Each turn immediately counts as long, so
+/// the worker lends its cells to the other worker. The calling thread runs the first worker.
 fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
     let shared = Sponsor::builder()
         .workers(2)
@@ -48,7 +48,7 @@ fn two_workers() -> (Arc<Shared>, Handle, LeftInModel) {
     (shared.clone(), Handle::new(shared), left)
 }
 
-/// Ends the sponsor of [`two_workers`].
+/// Ends the sponsor (group of workers) that [`two_workers`] has returned.
 fn end(shared: &Shared, left: LeftInModel) {
     shared.announce_idle();
     shared.announce_idle();

@@ -21,19 +21,21 @@ use crate::runtime::sponsor::{
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
 
-/// Creates a sponsor whose threads are added later and may run any of its workers.
+/// Creates a sponsor (a group of workers) whose threads are added later. Each thread may run any of
+/// the workers.
 fn sponsor(workers: usize) -> (Arc<Shared>, Handle) {
     sponsor_of(workers, true)
 }
 
-/// Creates a sponsor whose threads are added later. If `roams` is true, each thread may run any of
-/// the workers.
+/// Creates a sponsor (a group of workers) whose threads are added later. If `roams` is true, each
+/// thread may run any of the workers.
 fn sponsor_of(workers: usize, roams: bool) -> (Arc<Shared>, Handle) {
     let shared = Sponsor::builder().workers(workers).share_in_model(roams);
     (shared.clone(), Handle::new(shared))
 }
 
-/// Runs the sponsor on this thread and on another thread until the sponsor stops.
+/// Runs the sponsor (a group of workers) on this thread and on another thread until the sponsor
+/// stops.
 fn serve_both(shared: &Arc<Shared>) {
     let second = shared.clone();
     let other = spawn(move || serve_in_model(second, 1, None));
@@ -168,7 +170,8 @@ fn loom_a_cell_is_given_away_and_claimed_while_others_clone_and_drop_references(
     });
 }
 
-/// Task that moves `player` to the sponsor of `to`, sends a message to `player`, and stops.
+/// Task that moves the task `player` to the group of workers (sponsor) of the task `to`, sends a
+/// message to `player`, and stops.
 struct Mover {
     player: Address<u32>,
     to: Handle,
@@ -183,8 +186,8 @@ impl Task for Mover {
     }
 }
 
-/// Moves a cell from another sponsor, through the shared queue, to a worker that goes to sleep.
-/// Then the sponsor handles the remaining messages and stops.
+/// Moves a cell from another sponsor (group of workers), through the shared queue, to a worker that
+/// goes to sleep. Then the sponsor of this worker handles the remaining messages and stops.
 fn published_to_a_worker_in(preemptions: usize, driver: fn() -> Option<Box<dyn Driver>>) {
     check_with(preemptions, move || {
         let (shared, to) = sponsor_of(1, false);
@@ -282,8 +285,8 @@ fn loom_the_end_waits_for_what_a_worker_sends_before_it_sleeps() {
     });
 }
 
-/// Creates a sponsor with one worker. The sponsor refuses messages from threads that do not belong
-/// to it.
+/// Creates a sponsor (a group of workers) with one worker. The sponsor refuses messages from
+/// threads that do not belong to it.
 fn refuses_strangers() -> (Arc<Shared>, Handle) {
     let builder = Sponsor::builder().workers(1).refuse_strangers(true);
     let shared = builder.share_in_model(true);
@@ -388,7 +391,7 @@ fn loom_a_hand_sits_where_another_one_has_just_left() {
     });
 }
 
-/// Gives a task to a sponsor through its shared queue, on a separate thread.
+/// Gives a task to a sponsor (a group of workers) through its shared queue, on a separate thread.
 fn give_one(shared: &Arc<Shared>) -> loom::thread::JoinHandle<()> {
     let to = Handle::new(shared.clone());
     spawn(move || {
@@ -562,8 +565,8 @@ fn loom_a_cell_that_was_gathered_is_given_away_before_something_is_dropped() {
 }
 
 /// Checks that a thread that removes a mark from a ready stack sees all writes that were made
-/// before the mark was stored. A thread of a sponsor would see its own writes anyway, so this test
-/// and the next one use the ready stack directly.
+/// before the mark was stored. This test and the next one use the ready stack directly, because a
+/// thread that runs workers would see its own writes anyway.
 #[test]
 fn loom_who_sits_has_what_was_left() {
     check(|| {

@@ -15,7 +15,8 @@ mod registered {
         static NAMES: RefCell<BTreeMap<usize, u64>> = RefCell::new(BTreeMap::new());
     }
 
-    /// Returns the name of the task whose cell is at `address`, if this thread simulates it.
+    /// Returns the name of the task whose cell is at `address`. Returns `None` if this thread does
+    /// not simulate the task.
     pub(crate) fn name_at(address: usize) -> Option<u64> {
         NAMES.with(|names| names.borrow().get(&address).copied())
     }
@@ -27,7 +28,6 @@ mod registered {
         NAMES.with(|names| names.borrow_mut().insert(address, name));
     }
 
-    /// Removes all names.
     pub(crate) fn clear() {
         NAMES.take();
     }

@@ -27,8 +27,9 @@ impl TaskName {
     /// The name that stands for code whose messages are discarded.
     pub(crate) const NOWHERE: Self = Self(u64::MAX);
 
-    /// Returns a name that stands for a sponsor, as the parent of the tasks that no other task
-    /// creates. `number` is the number of earlier sponsors that also have the name `sponsor`.
+    /// Returns a name that stands for a sponsor (group of workers), as the parent of the tasks that
+    /// no other task creates. `number` is the number of earlier sponsors that also have the name
+    /// `sponsor`.
     pub(crate) fn root(sponsor: &str, number: u32) -> Self {
         let hash = sponsor
             .bytes()

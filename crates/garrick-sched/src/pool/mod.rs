@@ -43,13 +43,13 @@ const ENVELOPE_BYTES: [usize; 4] = if cfg!(garrick_loom) {
 const UNPOOLED: bool = cfg!(any(garrick_no_pool, garrick_loom));
 const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 
-/// Number of blocks in a batch: this number of blocks moves between a thread and the depot at a
-/// time.
+/// Number of blocks in a batch. Blocks move in batches between a thread and the depot (the free
+/// blocks that all threads share).
 const BATCH: u32 = 128;
 /// Size in bytes of a slab, which is the piece of memory that is divided into blocks. Only pages
 /// that are accessed use physical memory.
 const SLAB_BYTES: usize = 1 << 20;
-/// Alignment of slabs, which is also the largest alignment of a block.
+/// Alignment of slabs (large pieces of memory), which is also the largest alignment of a block.
 const SLAB_ALIGN: usize = 4096;
 
 /// Returns the size class of a block for a cell of `bytes` bytes, including the header of the cell.
@@ -144,8 +144,8 @@ struct Slab {
 unsafe impl Send for Slab {}
 
 impl Slab {
-    /// Returns the number of blocks into which the slab was divided so far. The value may be
-    /// outdated, but it includes all cells of this thread.
+    /// Returns the number of blocks into which the slab (large piece of memory) was divided so far.
+    /// The value may be outdated, but it includes all cells of this thread.
     fn carved(&self) -> usize {
         let bytes = class_bytes(self.class);
         // SAFETY: the end of a slab of that class.
@@ -154,12 +154,12 @@ impl Slab {
     }
 }
 
-/// Returns the number of blocks in a slab of the size class `class`.
+/// Returns the number of blocks in a slab (a large piece of memory) of the size class `class`.
 fn blocks_of(class: usize) -> usize {
     SLAB_BYTES / class_bytes(class)
 }
 
-/// Returns the address at which the blocks of a slab end.
+/// Returns the address at which the blocks of a slab (a large piece of memory) end.
 ///
 /// # Safety
 /// A slab of `class` begins at `base`.
@@ -184,9 +184,9 @@ unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
 struct Depot {
     /// Full batches of free blocks, by size class.
     batches: [Vec<List>; CLASSES],
-    /// For each size class, the undivided parts of slabs: memory that is not divided into blocks
-    /// yet. These parts come from threads that gave back their spare memory, and from slabs whose
-    /// pages were given back to the operating system.
+    /// For each size class, the parts of slabs (large pieces of memory) that are not divided into
+    /// blocks yet. These parts come from threads that gave back their spare memory, and from slabs
+    /// whose pages were given back to the operating system.
     rests: [Vec<Rest>; CLASSES],
     /// All slabs (large pieces of memory, divided into blocks) of the process.
     slabs: Vec<Slab>,
@@ -450,7 +450,7 @@ mod unpooled {
     /// The size class of each block in use, by the address of the block.
     type Blocks = Mutex<BTreeMap<usize, usize>>;
 
-    /// All blocks in use.
+    /// The blocks in use, with their size classes.
     #[cfg(not(garrick_loom))]
     static BLOCKS: Blocks = Mutex::new(BTreeMap::new());
 
@@ -543,8 +543,8 @@ pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     }
 }
 
-/// Calls `found` for every cell of the worker `home`, in builds whose blocks come from the
-/// allocator.
+/// Calls `found` for every cell of the worker `home`, in builds in which memory blocks come
+/// directly from the allocator.
 fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
     let at = |address: usize| {
         let header = NonNull::new(ptr::with_exposed_provenance_mut::<Header>(address));

@@ -44,10 +44,10 @@ static WANTED: AtomicBool = AtomicBool::new(false);
 /// Lock that a worker holds while it searches for unused blocks.
 static SWEEPER: Mutex<()> = Mutex::new(());
 
-/// Returns the sequence number of the latest watch: the period in which the depot records which
-/// batches are used. Returns `None` if there is no watch now, and the search for unused memory
-/// after the latest watch is over. A watch does not see unused blocks that a thread keeps in its
-/// own lists.
+/// Returns the sequence number of the latest watch: the period in which the depot (the free blocks
+/// that all threads share) records which batches are used. Returns `None` if there is no watch now,
+/// and the search for unused memory after the latest watch is over. A watch does not see unused
+/// blocks that a thread keeps in its own lists.
 pub(crate) fn watch() -> Option<u64> {
     WANTED.load(Relaxed).then(|| depot().reclaim.watches)
 }
@@ -80,8 +80,8 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     }
 }
 
-/// Gives the pages of a slab back to the operating system. The pages stay mapped, and then read as
-/// zero.
+/// Gives the pages of a slab (a large piece of memory) back to the operating system. The pages stay
+/// mapped, and then read as zero.
 #[cfg(all(target_os = "linux", not(garrick_portable)))]
 fn give_back(base: *mut u8, bytes: usize) {
     // SAFETY: the call takes a number and returns one.
@@ -110,8 +110,8 @@ pub(super) struct Reclaim {
     /// Number of bytes that have come to the depot (the free blocks that all threads share) since
     /// the last period of observation (watch) began.
     arrived: usize,
-    /// For each stack of the depot, its lowest height since the last period of observation (watch)
-    /// began.
+    /// For each stack of the depot (the free blocks that all threads share), its lowest height
+    /// since the last period of observation (watch) began.
     lows: [usize; CLASSES],
     /// Number of periods of observation (watches) that have begun so far.
     watches: u64,
@@ -133,7 +133,7 @@ impl Reclaim {
     };
 
     /// Returns the number of blocks of the size class that the current search for unused memory has
-    /// taken out of the depot.
+    /// taken out of the depot (the free blocks that all threads share).
     pub(super) fn held(&self, class: usize) -> u64 {
         match &self.stage {
             Stage::Sweeping(sweep) if sweep.class == class => sweep.held,
@@ -142,7 +142,7 @@ impl Reclaim {
     }
 }
 
-/// A slab, and the number of free blocks that were found in it.
+/// A slab (large piece of memory), and the number of free blocks that were found in it.
 struct Found {
     base: *mut u8,
     free: usize,
@@ -155,17 +155,19 @@ impl Found {
 }
 
 enum Pass {
-    /// The search for unused memory counts the free blocks of each slab.
+    /// The search for unused memory counts the free blocks of each slab (large piece of memory).
     Counting,
-    /// The search for unused memory keeps the free blocks of slabs that are in use, and removes the
-    /// other blocks. This list collects the kept blocks, until they are a full batch.
+    /// The search for unused memory keeps the free blocks of slabs (large pieces of memory) that
+    /// are in use, and removes the other blocks. This list collects the kept blocks, until they are
+    /// a full batch.
     Sorting(List),
-    /// The search for unused memory gives the pages of completely free slabs back to the operating
-    /// system, one slab after another.
+    /// The search for unused memory gives the pages of completely free slabs (large pieces of
+    /// memory) back to the operating system, one slab after another.
     Zapping,
 }
 
-/// A search for completely free slabs among the unused blocks of one size class.
+/// A search for completely free slabs (large pieces of memory that are divided into blocks) among
+/// the unused blocks of one size class.
 struct Sweep {
     class: usize,
     pass: Pass,
@@ -173,16 +175,16 @@ struct Sweep {
     /// contains the processed lists.
     left: Vec<List>,
     done: Vec<List>,
-    /// All slabs of the size class, sorted by address. In the last pass, this list contains only
-    /// the slabs to give back.
+    /// All slabs (large pieces of memory) of the size class, sorted by address. In the last pass,
+    /// this list contains only the slabs to give back.
     slabs: Vec<Found>,
-    /// Index of the slab that contains the previously processed block.
+    /// Index of the slab (large piece of memory) that contains the previously processed block.
     last: usize,
-    /// Number of blocks that the search for unused memory has taken out of the depot. These blocks
-    /// are neither in the depot nor in use.
+    /// Number of blocks that the search for unused memory has taken out of the depot (the free
+    /// blocks that all threads share). These blocks are neither in the depot nor in use.
     held: u64,
-    /// Number of slabs, of all size classes, that were given back to the operating system since the
-    /// last period of observation ended.
+    /// Number of slabs (large pieces of memory), of all size classes, that were given back to the
+    /// operating system since the last period of observation ended.
     given: usize,
 }
 
@@ -190,7 +192,7 @@ struct Sweep {
 unsafe impl Send for Sweep {}
 
 impl Sweep {
-    /// Returns the index of the slab in which a block lies.
+    /// Returns the index of the slab (large piece of memory) in which a block lies.
     fn slab_of(&mut self, block: *mut Free) -> usize {
         let address = block.addr();
         let base = self.slabs[self.last].base.addr();
@@ -201,7 +203,8 @@ impl Sweep {
         self.last
     }
 
-    /// Counts the free blocks in a list, by slab.
+    /// Counts the free blocks in a list, by slab (the large piece of memory that contains the
+    /// block).
     fn count(&mut self, list: List) {
         let mut block = list.head;
         while !block.is_null() {
@@ -213,9 +216,9 @@ impl Sweep {
         self.done.push(list);
     }
 
-    /// Keeps each block of `list` that belongs to a slab in use: adds the block to `kept`. Removes
-    /// all other blocks of `list`. Returns the batches that became full, and the remaining kept
-    /// blocks, which are not a full batch yet.
+    /// Sorts the blocks of `list`. Adds each block of a slab (a large piece of memory) that is in
+    /// use to `kept`, and removes all other blocks. Returns the batches that became full, and the
+    /// remaining kept blocks, which are not a full batch yet.
     fn sort(&mut self, list: List, mut kept: List) -> (Vec<List>, List) {
         let (mut full, mut block) = (Vec::new(), list.head);
         while !block.is_null() {
@@ -260,7 +263,8 @@ impl Depot {
         list
     }
 
-    /// Begins a period of observation (watch), in which the depot records which batches are used.
+    /// Begins a period of observation (watch), in which the depot (the free blocks that all threads
+    /// share) records which batches are used.
     fn watch(&mut self, now: Instant) {
         let until = now + UNUSED_FOR;
         self.reclaim.arrived = 0;
@@ -273,7 +277,8 @@ impl Depot {
     }
 
     /// Stops a search that is still counting the free blocks of this size class, because a thread
-    /// needs one of these blocks. Gives the blocks of the search back to the depot.
+    /// needs one of these blocks. Gives the blocks of the search back to the depot (the free blocks
+    /// that all threads share).
     fn break_off(&mut self, class: usize) {
         if let Stage::Sweeping(sweep) = &mut self.reclaim.stage
             && sweep.class == class
@@ -287,10 +292,11 @@ impl Depot {
         }
     }
 
-    /// Finds the first size class, from `class` on, that may have an unused slab. Begins to search
-    /// the unused blocks of this size class. If there is no such size class, ends the search, and
-    /// begins another period of observation if slabs were given back or much memory has come to the
-    /// depot. `given` is the number of slabs that were given back so far.
+    /// Finds the first size class, from `class` on, that may have an unused slab (large piece of
+    /// memory). Begins to search the unused blocks of this size class. If there is no such size
+    /// class, ends the search, and begins another period of observation if slabs were given back or
+    /// much memory has come to the depot (the free blocks that all threads share). `given` is the
+    /// number of slabs that were given back so far.
     fn sweep_from(&mut self, class: usize, given: usize, now: Instant) {
         let lows = self.reclaim.lows;
         let is_worth = |class: &usize| lows[*class] * BATCH as usize >= blocks_of(*class);
@@ -324,7 +330,8 @@ impl Depot {
         }));
     }
 
-    /// Processes one batch or one slab. Returns false if there is nothing to do now.
+    /// Processes one batch of blocks, or one slab (large piece of memory). Returns false if there
+    /// is nothing to do now.
     fn reclaim_step(&mut self, now: Instant) -> bool {
         match std::mem::replace(&mut self.reclaim.stage, Stage::Calm) {
             Stage::Calm => false,
@@ -347,8 +354,8 @@ impl Depot {
         }
     }
 
-    /// Processes one batch or one slab in the current search. Returns false if the search is
-    /// finished.
+    /// Processes one batch of blocks, or one slab (large piece of memory), in the current search.
+    /// Returns false if the search is finished.
     fn sweep_step(&mut self, sweep: &mut Sweep) -> bool {
         let class = sweep.class;
         match std::mem::replace(&mut sweep.pass, Pass::Counting) {
@@ -410,8 +417,8 @@ mod tests {
     /// are two batches.
     const CLASS: usize = CLASSES - 1;
 
-    /// Creates a depot with `slabs` slabs. All blocks are free, except the blocks whose numbers are
-    /// in `used`.
+    /// Creates a depot (free blocks that all threads share) with `slabs` slabs. All blocks are
+    /// free, except the blocks whose numbers are in `used`.
     fn depot_of(slabs: usize, used: &[usize]) -> Depot {
         let mut depot = Depot::new();
         let (mut list, mut number) = (List::EMPTY, 0);
@@ -456,7 +463,8 @@ mod tests {
         }
     }
 
-    /// Returns the number of blocks in the lists of the depot.
+    /// Returns the number of blocks in the lists of the depot (the free blocks that all threads
+    /// share).
     fn listed(depot: &Depot) -> u32 {
         depot.batches[CLASS].iter().map(|list| list.count).sum()
     }

@@ -39,8 +39,8 @@ impl Entry {
         self.notes.retain(|&(_, end)| end > first);
     }
 
-    /// Removes the census whose neighbors are closest together in time, so that the remaining
-    /// censuses stay evenly distributed in time.
+    /// Removes the census (count of waiting messages) whose neighbors are closest together in time,
+    /// so that the remaining censuses stay evenly distributed in time.
     fn thin_out(&mut self) {
         // The clock of a world may go back.
         let time = |index: usize| self.notes[index].0;

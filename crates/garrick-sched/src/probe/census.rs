@@ -18,13 +18,14 @@ use super::top::{Busiest, Found, Highest};
 use crate::cell::{Table, TaskId};
 use crate::world::Nanos;
 
-/// Maximum number of tasks that a census counts in each run queue. With this limit, a census takes
-/// at most about 0.2 ms.
+/// Maximum number of tasks in each run queue that are counted in one census (a count of waiting
+/// messages). With this limit, a census takes at most about 0.2 ms.
 pub(crate) const CENSUS_MAX: usize = 2_048;
 
-/// Length of a mailbox above which a counted task represents only itself. An activation handles at
-/// most this number of messages. So each activation of a task with a longer mailbox leaves
-/// messages, and the task is listed at the end of the activation, even without a census.
+/// Length of a mailbox above which a task in a census (a count of waiting messages) represents no
+/// other tasks. An activation handles at most this number of messages. So each activation of a task
+/// with a longer mailbox leaves messages, and the task is listed at the end of the activation, even
+/// without a census.
 const HEAVY: u64 = 256;
 
 /// Requests for censuses (counts of waiting messages) of one worker, and the results of these
@@ -39,7 +40,7 @@ pub(super) struct Censuses {
     found: Mutex<Found>,
 }
 
-/// The mailbox of one task.
+/// Measurements of the mailbox of one task.
 #[derive(Clone, Copy)]
 pub(crate) struct Mailbox {
     /// Sequence number of the oldest message in the mailbox.
@@ -93,8 +94,8 @@ struct Counts {
     /// Counts of the waiting messages of each kind of task. The index is the place of the kind in
     /// the table of kinds.
     mailboxes: Vec<Mailboxes>,
-    /// Indices of those kinds of tasks for which the last census or the current census has found
-    /// waiting messages.
+    /// Indices of those kinds of tasks for which the last or the current census (count of waiting
+    /// messages) has found messages.
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
     heavy: Vec<TaskId>,
@@ -104,7 +105,7 @@ struct Counts {
     ages: Ages,
 }
 
-/// The counters of a census that is being taken.
+/// The counters of a census (count of waiting messages) that is being taken.
 pub(crate) struct Count<'a> {
     kinds: &'a Kinds,
     counts: &'a mut Counts,
@@ -126,7 +127,7 @@ impl Tally {
         }
     }
 
-    /// Returns true if the last census found waiting messages.
+    /// Returns true if the last census (count of waiting messages) found any messages.
     pub(super) fn has_shown(&self) -> bool {
         !self.counts.borrow().places.is_empty()
     }
@@ -223,8 +224,8 @@ impl Counts {
         mailboxes
     }
 
-    /// Publishes the counts of the waiting messages of each kind of task, and resets them for the
-    /// next census.
+    /// Publishes the counts of the waiting messages of each kind of task, and resets the counts to
+    /// 0.
     fn show(&mut self, kinds: &Kinds) {
         let mailboxes = &mut self.mailboxes;
         self.places.retain(|&place| {

@@ -65,7 +65,7 @@ pub(super) struct Clocking {
     /// Number of turns after which the gap (the group of turns of which one is measured) becomes
     /// longer by one.
     share: Cell<u64>,
-    /// Number of turns in the current gap, one of which is measured.
+    /// Number of turns in the current gap (a group of turns of which one is measured).
     gap: Cell<u64>,
     /// Number of turns before the next turn to measure.
     left: Cell<u64>,

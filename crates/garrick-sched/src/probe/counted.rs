@@ -163,7 +163,7 @@ impl LaneReader {
         counted.is_some_and(|counted| counted.rested.load(Relaxed) != picks) && self.sleeps()
     }
 
-    /// Requests a census, which counts the messages in the mailboxes of the worker.
+    /// Requests a census: a count of the messages in the mailboxes of the worker.
     pub(super) fn ask_census(&self) {
         if let Some(counted) = &self.counted {
             counted.censuses.ask();

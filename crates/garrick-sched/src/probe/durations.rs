@@ -16,7 +16,7 @@ impl Durations {
     /// Number of classes.
     pub const LEN: usize = 28;
 
-    /// Binary logarithm of the upper limit of class 0.
+    /// Binary logarithm of the upper limit of class 0 (the shortest durations), in nanoseconds.
     const FIRST_BITS: u32 = 8;
 
     /// Returns the number of durations in each class. Class `k` contains the durations from
@@ -80,7 +80,6 @@ impl Counters {
         add(&self.total, time.saturating_mul(count));
     }
 
-    /// Adds the counts to `durations`.
     pub(super) fn add_to(&self, durations: &mut Durations) {
         durations.add(|class| self.counts[class].load(Relaxed));
         durations.total = durations.total.saturating_add(self.total.load(Relaxed));

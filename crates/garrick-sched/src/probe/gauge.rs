@@ -36,8 +36,8 @@ pub(crate) struct Gauge {
 pub(super) struct Allowance(i64);
 
 impl Allowance {
-    /// Time that each measured turn subtracts from the allowance, in nanoseconds. Measuring a turn
-    /// takes about a hundredth of this time.
+    /// Time that each measured turn subtracts from the allowance (the budget for measurements), in
+    /// nanoseconds. Measuring a turn takes about a hundredth of this time.
     const EACH: i64 = 4_000;
     /// Maximum of the allowance (the budget for measurements), in nanoseconds. It is enough to
     /// measure about 60,000 turns.
@@ -94,7 +94,7 @@ struct Turn {
 /// or more share the last place.
 struct Found {
     places: [Measured; MESSAGES_MAX + 1],
-    /// Bit set of the places in which turns were counted.
+    /// Set of the places in which turns were counted. Bit `i` stands for place `i`.
     used: u64,
 }
 
@@ -117,8 +117,8 @@ impl Gauge {
         self.clocking.rested();
     }
 
-    /// Begins a timed activation. `turns` is the number of earlier turns of the worker, and
-    /// `allowance` is the allowance of the kind of task.
+    /// Begins a timed activation. `turns` is the number of earlier turns of the worker. `allowance`
+    /// is the budget for measurements of the task's kind.
     pub(super) fn begin(&self, began: Nanos, turns: u64, allowance: Allowance) {
         self.activation.set(Some(Activation {
             began,
@@ -226,7 +226,8 @@ impl Gauge {
 
     /// Records that the activation ended at `ended`, and adds its turns to `messages`. `turns` is
     /// the number of turns of the worker so far. The activation stands for `weight` activations
-    /// with a total duration of `represents`. Returns the new allowance of the kind of task.
+    /// with a total duration of `represents`. Returns the new allowance (the budget for
+    /// measurements) of the kind of task.
     pub(super) fn end(
         &self,
         turns: u64,

@@ -128,14 +128,13 @@ impl Kind {
         self.counts[count as usize].load(Relaxed)
     }
 
-    /// Returns true if anything was counted. The number of activations alone does not show this:
-    /// tasks that other threads create for the sponsor, or move to it, have separate counters,
-    /// which count no activations.
+    /// Returns true if any counter is above 0. The counter of activations alone does not show this.
+    /// Tasks that other threads create for the sponsor (group of workers), or move to it, are
+    /// counted separately, and these counts include no activations.
     fn is_used(&self) -> bool {
         self.counts.iter().any(|counter| counter.load(Relaxed) > 0)
     }
 
-    /// Adds the counts to a sample.
     fn add_to(&self, sample: &mut KindSample) {
         // A task that has ended has begun: read in this order, no sample shows more ended than
         // begun.
@@ -232,8 +231,8 @@ impl Kinds {
     }
 }
 
-/// Counts of the tasks with one function table. `None` instead of a table stands for all kinds for
-/// which there was no place.
+/// A function table, and the counts of the tasks that have this table. `None` instead of a table
+/// stands for all kinds of tasks for which there was no place.
 pub(super) type Unnamed = (Option<&'static Table>, KindSample);
 
 /// Returns the sample for the function table `table`. Adds a new sample if there is none.

@@ -28,8 +28,8 @@ pub(crate) struct Lane {
     books: Option<Books>,
 }
 
-/// The counters of a worker that exist only if kinds of tasks are counted, and the data from which
-/// they are computed.
+/// Counters of one worker that exist only if work is counted separately for each kind of task. Also
+/// contains the data from which these counters are computed.
 struct Books {
     counted: Arc<Counted>,
     ledger: Ledger,
@@ -121,8 +121,8 @@ impl Lane {
         self.books.is_some()
     }
 
-    /// Counts tasks of a kind. `begun` tasks were created on this worker. `ended` tasks have ended
-    /// on this worker, or have left it.
+    /// Counts tasks of one kind: `begun` tasks that were created on this worker, and `ended` tasks
+    /// that have ended on this worker or have left it.
     pub(crate) fn add_lives(&self, (table, begun, ended): (&'static Table, u64, u64)) {
         if let Some(books) = &self.books {
             let kind = books.counted.kinds.of(table);
@@ -503,8 +503,8 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Takes the records that other threads have made of the activations with numbers after `since`
-    /// and up to `to`. Stores these records in `seen`, and returns the activations. Also increments
+    /// Takes the records of other threads about the activations with numbers after `since` and up
+    /// to `to`. Stores the records in `seen`, and returns the activations. Also increments
     /// `surprises`, because the worker has noticed a long activation.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;

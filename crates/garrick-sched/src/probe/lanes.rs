@@ -12,16 +12,16 @@ use super::{AwaySample, KindSample, TaskSample, WorkerSample};
 use crate::cell::{CellPtr, Table};
 use crate::world::Nanos;
 
-/// The counters of each worker of a sponsor (its lanes), and the counts of tasks that other threads
-/// have created for this sponsor.
+/// The counters of all workers of a sponsor (a group of workers), and the counts of tasks that
+/// other threads have created for this sponsor.
 pub(crate) struct Lanes {
     /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
     /// For each kind of task, the number of tasks that other threads have created for this sponsor
-    /// or moved to it. `None` if kinds of tasks are not counted.
+    /// (group of workers) or moved to it. `None` if kinds of tasks are not counted.
     outside: Option<Mutex<Kinds>>,
-    /// Turns of the sponsor that are away from their workers (they block). `None` if kinds of tasks
-    /// are not counted.
+    /// Turns that are away from their workers (they block). `None` if kinds of tasks are not
+    /// counted.
     away: Option<TurnsAway>,
 }
 
@@ -49,8 +49,8 @@ impl Lanes {
         lane
     }
 
-    /// Counts a task that a thread outside of the sponsor has created for the sponsor or moved to
-    /// it.
+    /// Counts a task that a thread outside of the sponsor (the group of workers) has created for
+    /// the sponsor or moved to it.
     pub(crate) fn begun_outside(&self, cell: CellPtr) {
         if let Some(outside) = &self.outside {
             let kinds = outside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,7 +162,8 @@ impl Lanes {
         lanes.any(LaneReader::wants_census)
     }
 
-    /// Returns the tasks that stand out among the tasks of all workers.
+    /// Returns the tasks of all workers that stand out: the busiest tasks, and those with the
+    /// longest mailboxes or the oldest messages.
     pub(crate) fn tasks(&self, now: Nanos) -> Vec<TaskSample> {
         let mut tasks = Outstanding::default();
         for lane in self.readers.iter().filter_map(OnceLock::get) {

@@ -59,8 +59,8 @@ const SEEN: Nanos = 1_000_000;
 /// activation represents more time than the pool contains, the missing time is owed to the kind of
 /// task. The total time that is owed to all kinds has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Half-life of timed work. When a full pool of uncounted time is divided among the kinds of tasks,
-/// work of this age has half the weight of new work.
+/// Half-life of timed work. When uncounted time is divided among the kinds of tasks, work of this
+/// age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
 /// Duration of a page: a period of time for which totals of work are collected. At the end of the
 /// page, the totals are divided among the kinds of tasks. A page ends earlier if `PAGE_TIMED`
@@ -125,8 +125,8 @@ pub(super) struct Posted {
 pub(super) enum Source {
     /// The work was counted because activations of the kind were timed.
     Timed,
-    /// The work was done in an untimed long activation, which was probably an activation of this
-    /// kind.
+    /// Untimed activations took longer than usual. The extra time is counted for this kind of task,
+    /// to which the long activation probably belonged.
     Excess,
     /// The work was done in an untimed long activation that another thread has seen running.
     /// Contains the index of this activation in the list of the seen activations.
@@ -167,8 +167,8 @@ pub(super) struct Ledger {
     overhead: Nanos,
     random: Cell<u64>,
     budget: Cell<i64>,
-    /// Mean number of activations in a gap, from one timed activation to the next. The next timed
-    /// activation represents this number of activations.
+    /// Mean number of activations from one timed activation to the next. The next timed activation
+    /// represents this number of activations.
     gap: Cell<u64>,
     /// Sequence number of the activation that is timed next.
     due: Cell<u32>,
@@ -186,10 +186,11 @@ pub(super) struct Ledger {
     pool: Cell<Work>,
     /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
-    /// Work that the recently timed activations of each kind represent. A full pool of uncounted
-    /// work is divided among the kinds in the ratio of this work.
+    /// Work that the recently timed activations of each kind of task represent. When too much work
+    /// is not counted for any kind yet, it is divided among the kinds in the ratio of this work.
     recent: RefCell<Entries>,
-    /// Total duration of the pages that were added to `recent` since its entries were last halved.
+    /// Total duration of the pages (periods of time) that were added to `recent` since its entries
+    /// were last halved.
     faded: Cell<Nanos>,
     /// Times that were counted for long activations, by kind of task. The first list is for times
     /// shorter than [`SEEN`], the second list for the others.
@@ -447,9 +448,9 @@ impl Ledger {
         (self.mean.get() * open.activations as f64) as Nanos
     }
 
-    /// Adds the work `open` to the totals. If the time of `open` exceeds its usual duration by at
-    /// least `least`, first counts the excess as work of untimed long activations. The counted work
-    /// is then not added to the totals.
+    /// Adds the work `open` to the totals. If the time of `open` is longer than usual by at least
+    /// `least`, the excess is first counted as work of untimed long activations. The work counted
+    /// in this way is not added to the totals.
     fn add_untimed(
         &self,
         mut open: Work,
@@ -517,8 +518,8 @@ impl Ledger {
     }
 
     /// Divides the time `excess` among the activations in `sighted`, and counts the parts as their
-    /// work. Another thread, which checks all workers about once a millisecond, has seen these
-    /// activations running. Returns the counted work.
+    /// work. Another thread has seen these activations running: it checks all workers about once a
+    /// millisecond. Returns the counted work.
     fn count_sighted(
         &self,
         excess: Nanos,
@@ -546,9 +547,9 @@ impl Ledger {
         counted
     }
 
-    /// Records the time that was counted for a long activation. The excess time of later long
-    /// activations that no thread has seen is divided among the kinds of tasks in the ratio of the
-    /// recorded times.
+    /// Records the time that was counted for a long activation. If later activations took longer
+    /// than usual, and no other thread has seen them running, the extra time is divided among the
+    /// kinds of tasks in the ratio of the recorded times.
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));
@@ -619,9 +620,9 @@ impl Ledger {
         }
     }
 
-    /// Records the work that the timed activations of a page (a period of time) represent. This
-    /// work is recorded as recent work, and as work that must be counted for the kinds of tasks.
-    /// `time` is the total time of the page.
+    /// Records the work of a page (a period of time) by kind of task, as the timed activations of
+    /// the page represent it. The work is added to the recent work, and to the work that must still
+    /// be counted for the kinds. `time` is the total time of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {

@@ -30,7 +30,8 @@ impl Measured {
     }
 }
 
-/// Counters of one kind of message, as in [`Measured`]. Written by one worker, read by any thread.
+/// Counters of one kind of message, with the meanings of the fields of [`Measured`]. Written by one
+/// worker, read by any thread.
 #[derive(Default)]
 struct Counts {
     turns: AtomicU64,

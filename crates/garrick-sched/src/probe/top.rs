@@ -157,7 +157,8 @@ impl Busiest {
     }
 
     /// Records that the label of the task that runs now could not be requested. The label will be
-    /// requested when the task runs again, or when a census finds the task.
+    /// requested when the task runs again, or when a census (count of waiting messages) finds the
+    /// task.
     pub(super) fn name_later(&mut self) {
         if let Some(current) = self.list.get_mut(self.current) {
             current.is_named = false;
@@ -240,7 +241,8 @@ impl Busiest {
 /// amount, the largest first.
 #[derive(Clone, Default)]
 pub(super) struct Found {
-    /// Time of the previous census. The times in `busiest` are counted from this time on.
+    /// Time of the previous census (count of waiting messages). The times in `busiest` are counted
+    /// from this time on.
     pub(super) began: Nanos,
     /// Time of the census (count of waiting messages).
     pub(super) at: Nanos,
@@ -250,15 +252,16 @@ pub(super) struct Found {
     pub(super) oldest: Vec<Listed>,
 }
 
-/// The tasks that the workers of a sponsor have listed because they stand out.
+/// The tasks that the workers of a sponsor (a group of workers) have listed because they stand out,
+/// such as the busiest tasks.
 #[derive(Default)]
 pub(super) struct Outstanding {
     tasks: Vec<(&'static Table, TaskSample)>,
 }
 
 impl Outstanding {
-    /// Adds the lists of a worker. `over` is the length of the period in which the worker has
-    /// counted times.
+    /// Adds the tasks that one worker has listed. `over` is the length of the period in which the
+    /// worker has counted running times.
     pub(super) fn add(&mut self, found: Found, over: Nanos) {
         for listed in found.busiest {
             let amount = listed.amount;

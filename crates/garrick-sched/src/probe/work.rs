@@ -64,7 +64,6 @@ pub(super) fn add_to(entries: &mut Entries, place: usize, work: Work) {
     }
 }
 
-/// Returns the sum of the work of all entries.
 pub(super) fn sum_of(entries: &Entries) -> Work {
     let mut sum = Work::default();
     entries.iter().for_each(|(_, work)| sum.add(*work));

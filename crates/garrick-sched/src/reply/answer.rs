@@ -398,7 +398,8 @@ impl<R: 'static> Drop for Written<R> {
     }
 }
 
-/// Publishes the stored result, and wakes the asker. Frees the slot if the asker has already left.
+/// Publishes the stored result, and wakes the asker. If the asker has already given up the slot,
+/// frees the slot.
 ///
 /// # Safety
 /// The caller is the replier and has stored an answer. It does not use the slot again.

@@ -257,7 +257,8 @@ std::thread_local! {
     static SPIN: Cell<Option<Spin>> = const { Cell::new(None) };
 }
 
-/// Leaves the slot, which the asker shares with the replier. Returns the answer if it has come.
+/// Gives up the asker's access to the slot, which it shares with the replier. Returns the answer if
+/// it has come.
 ///
 /// # Safety
 /// The caller is the asker. It does not use the slot again.

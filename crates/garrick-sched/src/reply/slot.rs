@@ -50,13 +50,13 @@ pub(super) struct Slot<V> {
     value: UnsafeCell<MaybeUninit<V>>,
 }
 
-/// Result of leaving a slot, which the asker and the replier share.
+/// Result of giving up access to a slot, which the asker and the replier share.
 #[must_use]
 pub(super) struct Left<V> {
-    /// True if this side left last, so that it must free the slot.
+    /// True if the other side had given up its access before. The caller must then free the slot.
     pub(super) last: bool,
-    /// When the asker leaves: the value, if it has come. When the replier leaves: the replier's own
-    /// value, if the asker left before.
+    /// In the result of the asker: the value, if it has come. In the result of the replier: its own
+    /// value, if the asker had given up its access before.
     pub(super) value: Option<V>,
     /// The asker's waker, which the replier must call.
     pub(super) waker: Option<Waker>,
@@ -83,7 +83,7 @@ impl<V> Slot<V> {
         );
     }
 
-    /// Panics in debug builds if the asker or the replier has not left the slot.
+    /// Panics in debug builds if the asker or the replier can still access the slot.
     #[inline(always)]
     pub(super) fn check_left(&self) {
         self.check_not(
@@ -115,11 +115,11 @@ impl<V> Slot<V> {
             .with(|place| unsafe { (*place).assume_init_read() })
     }
 
-    /// Publishes the value to the asker and leaves, as the last step of the replier.
+    /// Publishes the value to the asker, and gives up the replier's access to the slot.
     ///
     /// # Safety
-    /// The caller is the replier and has written a value. It does not use the slot again, unless it
-    /// left last.
+    /// The caller is the replier and has written a value. It uses the slot again only if the result
+    /// says that the asker had given up its access before.
     pub(super) unsafe fn publish(&self) -> Left<V> {
         // Acquire: pairs with the Release of `GONE` in `leave`; the asker is done with the waker's
         // field.
@@ -160,7 +160,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Moves the asker's waker out of the slot, and leaves the slot. Called by the replier.
+    /// Moves the asker's waker out of the slot, and gives up the replier's access to the slot.
     ///
     /// # Safety
     /// The caller is the replier, and the state was `WAITING` before it was `WAKING`.
@@ -190,7 +190,7 @@ impl<V> Slot<V> {
     /// asker.
     ///
     /// # Safety
-    /// The caller is the asker, and it has not left.
+    /// The caller is the asker, and it has not given up its access to the slot.
     pub(super) unsafe fn poll(&self, waker: &Waker) -> Poll<()> {
         // Relaxed: `leave` looks again before it reads the value.
         match self.state.load(Relaxed) {
@@ -248,7 +248,7 @@ impl<V> Slot<V> {
     }
 
     /// Drops the waker, whose destructor is foreign code. Catches a panic of the destructor, so
-    /// that the asker can still leave the slot.
+    /// that the asker can still give up the slot.
     ///
     /// # Safety
     /// The field contains a waker, and the caller owns it.
@@ -260,10 +260,11 @@ impl<V> Slot<V> {
         quiet::drop(waker);
     }
 
-    /// Leaves the slot. The result contains the value if it has come. Called by the asker.
+    /// Gives up the asker's access to the slot. The result contains the value if it has come.
     ///
     /// # Safety
-    /// The caller is the asker. It does not use the slot again, unless it left last.
+    /// The caller is the asker. It uses the slot again only if the result says that the replier had
+    /// given up its access before.
     pub(super) unsafe fn leave(&self) -> Left<V> {
         // Acquire: pairs with the Release in `publish` and in `take_waker`; the value is there to
         // read.
@@ -294,7 +295,7 @@ impl<V> Slot<V> {
         }
     }
 
-    /// Leaves a slot that has a value. Called by the asker.
+    /// Gives up the asker's access to a slot that contains a value.
     ///
     /// # Safety
     /// The caller is the asker. It has read the state `seen` with Acquire. `seen` is `WAKING` or

@@ -62,7 +62,6 @@ fn pop_all(worker: &mut Worker<Value>) -> Vec<u32> {
         .collect()
 }
 
-/// Steals one value.
 fn steal(stealer: &Stealer<Value>) -> Vec<u32> {
     stealer
         .steal()

@@ -161,7 +161,7 @@ struct Left<T> {
     buffer: Buffer<T>,
     /// Position of the oldest value.
     head: usize,
-    /// Number of remaining values.
+    /// Number of values that were left in the deque.
     len: usize,
 }
 

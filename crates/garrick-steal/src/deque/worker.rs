@@ -49,7 +49,7 @@ pub struct Worker<T> {
 /// Behaviour of a push to a full deque.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// A push returns its value as an error.
+    /// The deque never grows. A push to a full deque returns the value as an error.
     Never,
     /// A push moves the values to a buffer with twice as many slots.
     Doubles,

@@ -165,7 +165,7 @@ impl<T> Node<T> {
         }))
     }
 
-    /// Returns the next node of the chain.
+    /// Returns the next node after `node` in its chain.
     ///
     /// # Safety
     ///
@@ -176,7 +176,7 @@ impl<T> Node<T> {
         unsafe { (*node).next.with(|next| *next) }
     }
 
-    /// Sets the next node of the chain.
+    /// Makes `below` the next node after `node` in the chain.
     ///
     /// # Safety
     ///
@@ -228,8 +228,8 @@ impl<T> Node<T> {
 }
 
 impl<T> Producer<T> {
-    /// Pushes the chain from `newest` to `oldest` to the stack. If the queue is closed, pushes
-    /// nothing and returns false.
+    /// Pushes the chain of nodes from `newest` to `oldest` to the stack. If the queue is closed,
+    /// pushes nothing and returns false.
     ///
     /// # Safety
     ///

@@ -37,12 +37,13 @@ pub(super) struct Doorbell {
     unparker: Unparker,
 }
 
-/// The result of `Sleeper::doze`, which tries to set the mark.
+/// The result of `Sleeper::doze`, which tries to set the mark that makes the next push wake the
+/// receiver.
 #[must_use]
 pub(super) enum Doze {
-    /// The mark is set, so the next push wakes the receiver.
+    /// The mark was set, so the next push wakes the receiver.
     Marked,
-    /// The mark is not set, because a value was pushed, or because a push is in progress.
+    /// The mark was not set, because a value was pushed, or because a push is in progress.
     Disturbed,
 }
 

@@ -81,7 +81,7 @@ impl List {
     }
 
     /// Removes and returns the handle of the waiting thread or future at the index `place`, in
-    /// constant time on average. Returns `None` if there is a hole.
+    /// constant time on average. Returns `None` if the handle was removed before.
     fn take(&mut self, place: usize) -> Option<Sleeper> {
         let sleeper = self.waiting.get_mut(place)?.1.take()?;
         self.holes += 1;
@@ -109,7 +109,7 @@ pub(super) struct Ticket(u64);
 pub(super) struct Shown(AtomicU64);
 
 impl Shown {
-    /// Creates a place in which no ticket is shown.
+    /// Creates a `Shown` that contains no ticket.
     pub(super) fn new() -> Self {
         Self(AtomicU64::new(0))
     }
@@ -153,8 +153,8 @@ pub(super) enum Call {
 }
 
 impl Call {
-    /// Returns the number by which a thread with this result counts as searching in the word of the
-    /// bell.
+    /// Returns the number that this result stands for in the word of the bell: [`SEARCHING`] for a
+    /// woken thread, which counts as searching, and otherwise 0.
     fn searching(self) -> u64 {
         match self {
             Self::Thread => SEARCHING,
@@ -164,7 +164,8 @@ impl Call {
 }
 
 impl Sleeper {
-    /// Returns the number that a wake-up of this kind adds to the word of the bell.
+    /// Returns the number that is added to the word of the bell when this sleeper is woken:
+    /// [`SEARCHING`] for a thread, and 0 for a future.
     fn searching(&self) -> u64 {
         match self {
             Self::Thread(_) => SEARCHING,

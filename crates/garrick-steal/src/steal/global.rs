@@ -180,7 +180,7 @@ impl<T> Global<T> {
         self.lock().is_closed = true;
     }
 
-    /// Returns true if there was room at some recent moment.
+    /// Returns true if the queue had room for another value at some recent moment.
     pub(super) fn has_room(&self) -> bool {
         let queue = self.lock();
         self.room(&queue) > 0

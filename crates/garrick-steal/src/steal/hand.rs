@@ -17,7 +17,8 @@ use crate::queue::TrySendError;
 /// is a power of two, because the fast path divides the count of receives by the interval.
 const FAIR_EVERY: u64 = if cfg!(garrick_loom) { 4 } else { 64 };
 
-/// Returns true if the next receive is fair. `received` is the number of earlier receives.
+/// Returns true if the next receive is fair: it takes an old value, so that no value waits forever.
+/// `received` is the number of earlier receives.
 #[inline(always)]
 fn is_fair(received: u64) -> bool {
     received % FAIR_EVERY == FAIR_EVERY - 1
@@ -33,8 +34,8 @@ pub(super) struct Hand<T> {
     mark: Arc<CachePadded<Mark>>,
     /// Copy of the shared pair of fences.
     fence: Asymmetric,
-    /// True if the next fair receive takes the oldest value of the worker's own deque. False if the
-    /// next fair receive takes the oldest value of the global queue.
+    /// True if the next fair receive (every 64th receive) takes the oldest value of the worker's
+    /// own deque. False if the next fair receive takes the oldest value of the global queue.
     is_far_end_next: bool,
     /// Index of this worker.
     pub(super) id: usize,
@@ -125,8 +126,8 @@ impl<T> Hand<T> {
         }
     }
 
-    /// Takes the newest value of this worker's deque. A fair receive takes the oldest value of a
-    /// queue instead.
+    /// Takes the newest value of this worker's deque. Only a fair receive (every 64th one) takes
+    /// the oldest value of a queue instead.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {
         let received = self.tally.received.get();

@@ -177,7 +177,8 @@ impl Pair {
         self.went_many(count, sent);
     }
 
-    /// Returns true if sending `count` values might wait forever.
+    /// Returns true if there is no room for `count` more values, so that sending them could wait
+    /// forever.
     fn is_short_of(&self, count: u32) -> bool {
         self.bound
             .is_some_and(|bound| self.present.len() + count as usize > bound)

@@ -111,7 +111,7 @@ impl Mark {
         self.end(self.0.load(Relaxed));
     }
 
-    /// Records that a move of values begins. Returns the mark to pass to [`end`](Self::end).
+    /// Records that a move of values begins. Returns the number to pass to [`end`](Self::end).
     pub(super) fn begin(&self) -> u64 {
         // Relaxed: only the owner writes it.
         let mark = self.0.load(Relaxed);
@@ -130,7 +130,7 @@ impl Mark {
         self.0.store(mark.wrapping_add(2), Release);
     }
 
-    /// Returns the number of values and moves that were recorded.
+    /// Returns the number of recorded events: arrivals of values, and moves of batches.
     pub(super) fn count(&self) -> u64 {
         // Relaxed: a count.
         self.0.load(Relaxed) / 2

@@ -62,8 +62,8 @@ impl Tally {
 }
 
 impl TallyReader {
-    /// Returns the counts of a worker. `came` is the number of values and moves that the worker's
-    /// `Mark` has recorded.
+    /// Returns the counts of a worker. `came` is the value of the worker's `Mark`: the number of
+    /// values that came to its deque, and of batches that it moved.
     pub(super) fn get(&self, came: u64) -> Stats {
         Stats {
             // Other comings are counted before the mark shows them, so `sent` is never too high.

@@ -24,7 +24,6 @@ pub(crate) fn all(snapshot: &Snapshot) -> impl Iterator<Item = Own<'_>> {
     metrics.flat_map(|metric| metric.series.iter().map(move |series| (metric, series)))
 }
 
-/// Returns the id of a series.
 pub(crate) fn id((metric, series): Own<'_>) -> String {
     format!("{} {:?}", metric.name, series.labels)
 }

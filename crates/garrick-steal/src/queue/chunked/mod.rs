@@ -91,7 +91,7 @@ pub struct Consumer<T> {
 /// The consumer, without the state that it needs to wait.
 struct Reader<T> {
     shared: Arc<Shared<T>>,
-    /// Oldest chunk, which is not freed until the consumer leaves it.
+    /// Oldest chunk, which is not freed before the consumer moves to the next chunk.
     chunk: *mut Chunk<T>,
     /// Index of the next slot to read in `chunk`, or the length of `chunk` if all slots have been
     /// read.

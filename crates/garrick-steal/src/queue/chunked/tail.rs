@@ -98,7 +98,6 @@ impl Tail {
         self.index() > INDEX_MAX
     }
 
-    /// Returns the number of claimed slots.
     pub(super) fn claimed(self) -> usize {
         self.index().min(self.class().len())
     }
