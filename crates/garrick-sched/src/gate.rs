@@ -110,8 +110,9 @@ impl Gate {
         self.sponsor.load(Relaxed)
     }
 
-    /// Checks that the gate is open, for a message from a thread outside of the sponsor (step G1).
-    /// Returns a guard that keeps the gate open, or `None` if the gate is closed.
+    /// Checks that the gate is open, for a message from a thread outside of the sponsor (the group
+    /// of workers). This is step G1. Returns a guard that keeps the gate open, or `None` if the
+    /// gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

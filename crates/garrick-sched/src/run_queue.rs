@@ -511,7 +511,8 @@ impl Handoff {
         Some(unsafe { Entry::with_slot(CellPtr(cell), self.slot.get()) })
     }
 
-    /// Empties the place if it still contains `cell`. Called after another thread has taken `cell`.
+    /// Empties the place for the cell that runs next, if it still contains `cell`. Called after
+    /// another thread has taken `cell`.
     pub(crate) fn forget(&self, cell: CellPtr) {
         if self.cell.load(Relaxed) == cell.0.as_ptr() {
             self.cell.store(ptr::null_mut(), Relaxed);

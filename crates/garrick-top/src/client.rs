@@ -38,14 +38,14 @@ const BUFFER: usize = 64 * 1024;
 pub struct Client {
     agent: Agent,
     target: Target,
-    /// Token that the process may require.
+    /// Token (a secret) that the process may require.
     token: Option<String>,
 }
 
 /// The error returned when a request to a process fails.
 #[derive(Debug)]
 pub struct Fault {
-    /// Address of the process.
+    /// Address of the watched process.
     target: Target,
     why: Why,
 }
@@ -95,7 +95,7 @@ impl Client {
         }
     }
 
-    /// Returns the address of the process.
+    /// Returns the address of the watched process.
     pub(crate) fn target(&self) -> &Target {
         &self.target
     }

@@ -13,7 +13,7 @@ use crate::values::{Mark, Value};
 /// for more.
 const TURNS_MAX: usize = 4;
 
-/// Smallest share of a core that the details mention.
+/// Smallest share of a core that the details of a row mention.
 const BUSY_MIN: f64 = 0.05;
 
 /// Details of the selected row.
@@ -167,8 +167,8 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns a text with two shares of the window: the time that a stage waited for messages, and the
-/// time that it waited for room in output channels.
+/// Returns a text with two shares of the period over which rates are computed: the time that a
+/// stage waited for messages, and the time that it waited for room in output channels.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

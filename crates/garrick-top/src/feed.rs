@@ -11,7 +11,7 @@ use crate::text;
 /// Delay before the first attempt to reconnect. The delay doubles with each further attempt.
 const WAIT_MIN: Duration = Duration::from_millis(500);
 
-/// Maximum delay between two attempts.
+/// Maximum delay between two attempts to connect.
 const WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// A notification about a connection.
@@ -22,9 +22,9 @@ pub(crate) enum Word {
     History(HistoryReport),
     /// The connection is lost.
     Lost {
-        /// Reason for the loss.
+        /// Reason why the connection was lost.
         why: String,
-        /// Time until the next attempt.
+        /// Time until the next attempt to connect.
         wait: Duration,
     },
 }
@@ -93,7 +93,8 @@ struct Told {
 
 impl Told {
     /// Makes the texts of `snapshot` safe to show, passes the snapshot to `tell`, and returns the
-    /// result of `tell`. If this snapshot or a later one was already passed, only returns true.
+    /// result of `tell`. If this snapshot or a later one was already passed to `tell`, does nothing
+    /// and returns true.
     fn tell(&mut self, mut snapshot: Snapshot, tell: &mut impl FnMut(Word) -> bool) -> bool {
         if self.count > 0 && snapshot.sequence <= self.sequence {
             return true;

@@ -46,7 +46,7 @@ pub(crate) enum Action {
     Type(char),
 }
 
-/// Keys as shown in the help.
+/// The keys and their meanings, as shown in the help.
 pub(crate) const HELP: &[(&str, &str)] = &[
     ("Tab, Shift-Tab, 1 to 9", "select another table"),
     ("Up, Down, k, j", "select another row"),

@@ -70,7 +70,7 @@ pub(crate) struct State {
     /// Number of snapshots that have arrived since the user paused the screen.
     pub(crate) unseen: u64,
     live: Scene,
-    /// Snapshot and rates at the time of the pause.
+    /// Snapshot and rates at the moment when the user paused the screen.
     frozen: Option<Scene>,
     views: [View; Tab::ALL.len()],
 }
@@ -113,7 +113,7 @@ impl State {
         self.rows.get(self.view().cursor)
     }
 
-    /// Handles a message from the process, or the loss of the connection.
+    /// Handles a message from the watched process, or the loss of the connection.
     pub(crate) fn hear(&mut self, word: Word) -> Next {
         match word {
             Word::Lost { why, wait } => self.link = Link::Lost { why, wait },

@@ -265,7 +265,7 @@ pub(crate) fn fill(edge: &Edge) -> f64 {
     edge.fill as f64 / edge.capacity.max(1) as f64
 }
 
-/// Returns the median batch size, rounded to a power of two.
+/// Returns the median number of messages in a batch of the channel, rounded to a power of two.
 fn batch(edge: &Edge) -> Value {
     let total: u64 = edge
         .batches
@@ -362,7 +362,7 @@ pub(crate) struct Row {
     pub(crate) id: String,
     /// Mark of the row, such as a warning.
     pub(crate) mark: Mark,
-    /// Cells, one for each column.
+    /// Cells of the row, one for each column.
     pub(crate) values: Vec<Value>,
 }
 

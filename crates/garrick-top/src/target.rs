@@ -16,7 +16,7 @@ const FORMS: &str = "valid addresses are HOST:PORT, HOST, :PORT and http://HOST:
 pub struct Target {
     /// Host: a name, an IPv4 address, or an IPv6 address in brackets.
     host: String,
-    /// Port, not 0.
+    /// Port, which is not 0.
     port: u16,
 }
 

@@ -12,7 +12,7 @@ use crate::text;
 pub(crate) enum Value {
     /// An unknown value.
     None,
-    /// Text that has been made safe.
+    /// Text without characters that could control a terminal.
     Text(String),
     Count(u64),
     Bytes(u64),
@@ -22,7 +22,7 @@ pub(crate) enum Value {
     Share(f64),
     /// Share of a whole, which is shown as a bar with a percentage.
     Bar(f64),
-    /// Any other number.
+    /// A number to which no other variant applies.
     Number(f64),
     /// A duration in seconds, which is shown like a clock, such as `1:02:03`.
     Span(f64),
@@ -100,10 +100,10 @@ impl Value {
     }
 }
 
-/// Width of a bar in a table.
+/// Width of a bar in a table, in columns of the terminal, without the percentage.
 const BAR_COLUMNS: usize = 5;
 
-/// Width of a bar with its percentage.
+/// Width of a bar with its percentage, in columns of the terminal.
 pub(crate) const BAR_WIDTH: usize = BAR_COLUMNS + 5;
 
 /// Characters that fill a column of the terminal partially, from zero to seven eighths.
@@ -123,7 +123,7 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:3.0}%", share * 100.0)
 }
 
-/// Formats seconds like a clock.
+/// Formats a duration in seconds like a clock, such as `1:02:03`.
 pub(crate) fn span(seconds: f64) -> String {
     let seconds = seconds.max(0.0) as u64;
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);

@@ -30,7 +30,7 @@ pub(super) struct Stored {
     pub(super) generics: Generics,
     /// The variants of the enum, or the struct as the only element.
     pub(super) kinds: Vec<Kind>,
-    /// True if a variant was omitted because of an error.
+    /// True if a variant of the enum was omitted because of an error.
     pub(super) is_partial: bool,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Number {
 pub(super) enum Missing {
     /// The default value of the field's type.
     OfType,
-    /// The result of a function that the attribute names.
+    /// The value that a function returns. Contains the path of this function.
     Function(Path),
 }
 

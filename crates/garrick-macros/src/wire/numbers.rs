@@ -7,7 +7,7 @@ use crate::errors::Errors;
 
 /// A field or a variant to which a number is assigned.
 pub(super) struct Numbered<'a> {
-    /// Number in the attribute of the field or variant, if there is one.
+    /// Number that identifies the field or variant, if its attribute contains one.
     pub(super) number: Option<Number>,
     /// True if the attribute has an error, so that a missing number is not reported as well.
     pub(super) is_wrong: bool,

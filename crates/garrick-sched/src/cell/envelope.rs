@@ -57,7 +57,7 @@ pub(crate) struct Envelope {
     /// cell's token (the right to notify this worker). In a local mailbox, no envelope carries a
     /// token, and this field contains the [origin](Self::origin) instead.
     ready_next: UnsafeCell<*mut Envelope>,
-    /// Cell whose token (right to notify the home) this envelope carries.
+    /// Cell whose token (the right to notify the cell's owner) this envelope carries.
     token_of: UnsafeCell<Option<CellPtr>>,
     /// Number of free slots. The slots are filled from the highest down. So the next slot to write
     /// is `free - 1`, the envelope is full at 0, and its capacity need not be stored. The field has
@@ -66,7 +66,7 @@ pub(crate) struct Envelope {
     free: AtomicU32,
     /// The slots `free..read` contain the unread messages. The highest slot has the oldest message.
     read: UnsafeCell<u16>,
-    /// Size class of the block in the pool.
+    /// Size class of the envelope's block in the memory pool.
     class: u8,
     kind: Kind,
 }

@@ -130,9 +130,11 @@ pub(crate) struct Table {
     pub(crate) label: unsafe fn(CellPtr) -> Option<String>,
     /// Names of the kinds of messages. Empty if the messages have no kinds.
     pub(crate) messages: &'static [&'static str],
-    /// Returns the kind of the message in a slot, without moving the message out.
+    /// Returns the index of the kind of the message in a slot of a run queue. Does not move the
+    /// message out.
     pub(crate) kind_in_slot: unsafe fn(*const Slot) -> usize,
-    /// Returns the kind of the oldest message in an envelope, without moving the message out.
+    /// Returns the index of the kind of the oldest message in an envelope. Does not move the
+    /// message out.
     #[cfg(feature = "sim")]
     pub(crate) kind_in_envelope: unsafe fn(*mut Envelope) -> usize,
     /// Returns the name of the messages' type.

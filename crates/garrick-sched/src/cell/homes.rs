@@ -32,7 +32,7 @@ pub(crate) fn once_at(home: Home) -> Vec<CellPtr> {
     })
 }
 
-/// Clears the record after a run of a model.
+/// Removes all recorded pairs of a cell and its owner, after a run of a loom model.
 #[cfg(test)]
 pub(crate) fn reset() {
     HOMES.take();

@@ -21,7 +21,7 @@ pub(crate) struct Mail {
     state: State,
     /// Oldest envelope that may have unread messages.
     first: *mut Envelope,
-    /// Last envelope, or null.
+    /// Last envelope of the mailbox, or null if there is none.
     last: *mut Envelope,
     /// Number of free slots of the envelope `last`, or 0 if there is no envelope.
     free: u32,

@@ -114,9 +114,10 @@ impl Ready {
         self.head.load(Acquire) == PARKED
     }
 
-    /// Pushes the envelope that carries a cell's token (README, step 1). If no thread runs the
-    /// worker, the caller gets the right to run it. If a thread watches the stack, the caller gets
-    /// this right only if `keeps` is true. Otherwise the watching thread will run the worker.
+    /// Pushes the envelope that carries a cell's token: the right to notify the cell's owner
+    /// (README, step 1). If no thread runs the worker, the caller gets the right to run it. If a
+    /// thread watches the stack, the caller gets this right only if `keeps` is true. Otherwise the
+    /// watching thread will run the worker.
     ///
     /// # Safety
     /// The envelope carries a token, which the caller holds.

@@ -29,8 +29,9 @@ use super::header::Header;
 /// Mark in the shared count of a cell without an owner.
 pub(super) const ORPHAN: u32 = 1 << 31;
 /// Maximum number of references. A larger number means that the program leaks references, and the
-/// process is aborted, as with `Arc`. Neither of the two counts exceeds this limit by much, even if
-/// several threads exceed it at the same time. So the sum of the counts stays below [`ORPHAN`].
+/// process is aborted, as with `Arc`. Neither the local nor the shared count exceeds this limit by
+/// much, even if several threads exceed it at the same time. So the sum of the two counts stays
+/// below [`ORPHAN`].
 const REFS_MAX: u32 = 1 << 29;
 
 /// Shared count of a freed block in debug builds. It helps to detect a use after free early.
@@ -60,7 +61,7 @@ fn too_many() -> ! {
     process::abort();
 }
 
-/// The result of dropping a reference on a thread that is not the owner of the cell.
+/// The result when a thread that does not own the cell drops a reference to the cell.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Dropped {

@@ -29,8 +29,8 @@ impl Hooks {
         true
     }
 
-    /// Returns the worker (home) whose tasks get messages directly in their mailboxes. In this
-    /// stub, this is always the given worker.
+    /// Returns `home`. Tasks of this worker get messages directly in their mailboxes, because there
+    /// is no simulation.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         home

@@ -30,7 +30,7 @@ thread_values! {
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn must panic instead of committing.
     static FAILS: Cell<bool> = Cell::new(false);
-    /// True if a turn of the current step was undone.
+    /// True if a turn of the current step of the simulation was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
     /// True during a step of the simulation.
     static STEPS: Cell<bool> = Cell::new(false);

@@ -103,7 +103,7 @@ fn loom_a_timer_is_cancelled_while_its_sponsor_ends() {
     }
 }
 
-/// Task that publishes the wheel of its worker in its first turn. In its second turn, it sets
+/// Task that publishes the timer wheel of its worker in its first turn. In its second turn, it sets
 /// timers that are due immediately, and cancels them.
 struct Fickle {
     wheel: Arc<Mutex<Option<&'static SharedWheel>>>,

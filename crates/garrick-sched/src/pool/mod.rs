@@ -168,9 +168,9 @@ unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
     unsafe { base.add(blocks_of(class) * class_bytes(class)) }
 }
 
-/// Returns the mark of the slab whose blocks end at `end`. The mark is the address up to which the
-/// slab is divided into blocks, or 0 if there are no blocks. Written by the thread that divides the
-/// slab. A walk over the slab stops at the mark.
+/// Returns the mark of the slab (large piece of memory) whose blocks end at `end`. The mark is the
+/// address up to which the slab is divided into blocks, or 0 if there are no blocks. Written by the
+/// thread that divides the slab. A walk over the slab stops at the mark.
 ///
 /// # Safety
 /// A slab ends at `end`.

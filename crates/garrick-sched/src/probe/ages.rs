@@ -29,8 +29,8 @@ struct Entry {
 }
 
 impl Entry {
-    /// Records `first`, the sequence number of the oldest message. Removes the censuses that do not
-    /// help to find the age of a waiting message.
+    /// Records `first`, the sequence number of the oldest message. Removes the records of those
+    /// censuses (counts of waiting messages) that do not help to find the age of a waiting message.
     fn sees(&mut self, first: usize) {
         if first < self.first {
             self.notes.clear();

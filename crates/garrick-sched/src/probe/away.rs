@@ -19,11 +19,11 @@ pub(super) struct TurnsAway {
 
 #[derive(Default)]
 struct Turns {
-    /// Number of turns that have left their workers so far, in order to block.
+    /// Total number of turns that have left their workers in order to block.
     left: u64,
-    /// For each turn that is away: the kind of its task, and the time when the turn left its
-    /// worker. The key is the sequence number that [`TurnsAway::leave`] has returned, so the turn
-    /// that has been away longest comes first.
+    /// For each turn that is away from its worker because it blocks: the kind of its task, and the
+    /// time when the turn left its worker. The key is the sequence number that [`TurnsAway::leave`]
+    /// has returned, so the turn that has been away longest comes first.
     away: BTreeMap<u64, (&'static Table, Nanos)>,
 }
 

@@ -22,9 +22,9 @@ use crate::world::Nanos;
 
 /// The counters of one worker, called its lane. Only this worker writes them.
 pub(crate) struct Lane {
-    /// Counters that exist even if kinds of tasks are not counted, and that change rarely.
+    /// Counters that do not depend on the kind of task, and that change rarely.
     rare: RefCell<Group<7>>,
-    /// Counters by kind of task. `None` if kinds of tasks are not counted.
+    /// Counters by kind of task. `None` if work is not counted by kind.
     books: Option<Books>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Looked {
 /// Numbers of activations and turns that a worker has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
-    /// Number of activations, modulo 2^32.
+    /// Number of activations that the worker has begun, modulo 2^32.
     pub(crate) picks: u32,
     pub(crate) turns: u64,
 }
@@ -156,7 +156,7 @@ impl Lane {
     }
 
     /// Returns the sequence number of the activation that the worker must time next, by
-    /// [`Lane::begin`] and [`Lane::end`]. Returns `None` if kinds of tasks are not counted.
+    /// [`Lane::begin`] and [`Lane::end`]. Returns `None` if work is not counted by kind of task.
     #[inline]
     pub(crate) fn due(&self) -> Option<u32> {
         self.books.as_ref().map(|books| books.ledger.due())
@@ -322,9 +322,9 @@ impl Lane {
         self.change(|rare| rare.set(TURNS, turns));
     }
 
-    /// Changes the counters that exist even if kinds of tasks are not counted, and publishes them.
-    /// Does nothing under loom, because no other code depends on the order of these counts, and the
-    /// type that publishes them has its own loom models.
+    /// Changes the counters that do not depend on the kind of task, and publishes them. Does
+    /// nothing under loom, because no other code depends on the order of these counts, and the type
+    /// that publishes them has its own loom models.
     #[inline]
     fn change(&self, change: impl FnOnce(&mut Group<7>)) {
         if !cfg!(garrick_loom) {

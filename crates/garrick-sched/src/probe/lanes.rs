@@ -18,10 +18,10 @@ pub(crate) struct Lanes {
     /// A reader of the counters of each worker. Set when the worker starts.
     readers: Vec<OnceLock<LaneReader>>,
     /// For each kind of task, the number of tasks that other threads have created for this sponsor
-    /// (group of workers) or moved to it. `None` if kinds of tasks are not counted.
+    /// (group of workers) or moved to it. `None` if work is not counted by kind of task.
     outside: Option<Mutex<Kinds>>,
-    /// Turns that are away from their workers (they block). `None` if kinds of tasks are not
-    /// counted.
+    /// Turns that are away from their workers (they block). `None` if work is not counted by kind
+    /// of task.
     away: Option<TurnsAway>,
 }
 
@@ -59,7 +59,7 @@ impl Lanes {
     }
 
     /// Counts a turn that leaves its worker, because the turn begins to block. `table` is the
-    /// function table of the turn's task. If kinds of tasks are counted, returns the sequence
+    /// function table of the turn's task. If work is counted by kind of task, returns the sequence
     /// number of the turn among the turns that have left their workers.
     pub(crate) fn leave(&self, table: &'static Table, now: impl FnOnce() -> Nanos) -> Option<u64> {
         let away = self.away.as_ref()?;

@@ -31,7 +31,7 @@ use std::cell::{Cell, RefCell};
 use super::work::{Entries, Work, add_to, divided, fade, share, sum_of};
 use crate::world::Nanos;
 
-/// Approximate cost of timing one activation.
+/// Approximate cost of timing one activation, in nanoseconds.
 const COST: Nanos = 300;
 /// Divisor that limits the cost of timing. The time that the worker may spend on timing (its
 /// budget) grows by the time awake divided by `AWAKE_SHARE`, and by the time asleep divided by
@@ -97,7 +97,7 @@ pub(super) struct Timed {
 /// The work for which a timed activation stands: its own, and that of earlier untimed activations.
 pub(super) struct Represents {
     pub(super) time: Nanos,
-    /// True if the activation was long, and represents only itself.
+    /// True if the activation was long. A long activation represents only itself.
     pub(super) is_long: bool,
 }
 
@@ -179,7 +179,7 @@ pub(super) struct Ledger {
     /// True if the worker had no work for some time in the open gap (since the last timed
     /// activation).
     idled: Cell<bool>,
-    /// Mean duration of an activation that is not long.
+    /// Mean duration of an activation. Does not include long activations.
     mean: Cell<f64>,
     page: RefCell<Page>,
     /// Time and turns that are not assigned to a kind of task yet.
@@ -475,9 +475,9 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts `excess` as work of the long activations since the last timed one, if any are known.
-    /// `excess` is the time by which the activations since then have exceeded their usual duration.
-    /// Returns the counted work.
+    /// Counts `excess` as work of the long activations since the last timed one, if any long
+    /// activations are known. `excess` is the time by which the activations since then have
+    /// exceeded their usual duration. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -661,7 +661,7 @@ impl Ledger {
     }
 
     /// Divides all work that is not counted yet among the kinds of tasks. Called when the worker
-    /// ends.
+    /// stops.
     pub(super) fn ends(&self, mut post: impl FnMut(Posted)) {
         self.settle(&mut post);
         let pool = self.drain(self.pool.get(), Work::default(), &mut post);

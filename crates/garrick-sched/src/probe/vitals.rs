@@ -10,7 +10,8 @@ use std::ptr;
 
 use crate::cell::Table;
 
-/// Number of tasks that are counted here before the count is added to the counters of their kind.
+/// Maximum number of tasks in a [`Run`]. The count is then added to the counters of the kind of
+/// task.
 const RUN: u32 = 256;
 
 /// A count of tasks of one kind that have begun, or have ended, one after another. Only the worker
@@ -104,7 +105,7 @@ impl Vitals {
         }
     }
 
-    /// Passes all collected counts to `add`, and begins again at 0.
+    /// Passes all collected counts to `add`, and resets them to 0.
     #[inline]
     pub(crate) fn settle(&self, add: impl FnMut(Lives)) {
         if !self.begun.is_empty() || !self.ended.is_empty() {

@@ -56,7 +56,7 @@ impl Work {
 /// Work of several kinds of tasks. Each entry has the index of a kind, and its work.
 pub(super) type Entries = Vec<(usize, Work)>;
 
-/// Adds work of the kind with the index `place`.
+/// Adds `work` to the work of the kind of task with the index `place`.
 pub(super) fn add_to(entries: &mut Entries, place: usize, work: Work) {
     match entries.iter_mut().find(|(known, _)| *known == place) {
         Some((_, sum)) => sum.add(work),

@@ -26,8 +26,8 @@ impl Block {
         })
     }
 
-    /// Records that a side has left the slot. The side that leaves last reuses the block of the
-    /// slot.
+    /// Records that one side has given up the slot. If this side is the last one, uses the block of
+    /// the slot again.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();

@@ -33,7 +33,7 @@ pub(super) struct Shared<T> {
     /// So the head may be above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
-    /// The lock and the state that it guards.
+    /// The lock for stealing, and the state that this lock guards.
     steal: CachePadded<StealSide<T>>,
 }
 
@@ -50,7 +50,7 @@ struct StealSide<T> {
     /// pointer under the lock. The owner has its own copy.
     buffer: UnsafeCell<Buffer<T>>,
 
-    /// The pair of fences, which never changes. Read by thieves. The owner has its own copy.
+    /// The pair of memory fences, which never changes. Read by thieves. The owner has its own copy.
     fence: Asymmetric,
 }
 
@@ -80,7 +80,7 @@ impl<T> Shared<T> {
     }
 
     /// Returns the number of unclaimed values at some recent moment. The number may be outdated,
-    /// unless the caller holds the lock and has passed the fence.
+    /// unless the caller holds the steal lock and has passed its memory fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: a hint; a thread that relies on it reads the counts again under the lock.

@@ -13,8 +13,8 @@ use super::{
 };
 
 /// Maximum number of values that one theft takes. Copying so many values takes about as long as the
-/// barrier before the copy. The barrier and the copy happen under the lock, for which the owner may
-/// have to wait.
+/// memory barrier before the copy. The barrier and the copy happen under the lock, for which the
+/// owner may have to wait.
 const THEFT_MAX: usize = 1024;
 
 /// A handle that takes the oldest values of a deque. The threads that use such handles are called
@@ -177,16 +177,16 @@ fn half(len: usize) -> usize {
 struct Claim<'a, T> {
     /// Guard of the steal lock. The lock is released last, after `Claim::drop` has run.
     guard: Guard<'a, T>,
-    /// Copy of the buffer, valid while this thief holds the lock.
+    /// Copy of the pointer to the buffer. Valid while this thief holds the lock.
     buffer: Buffer<T>,
-    /// Position of the first value that has not been taken.
+    /// Position of the first value of the claim that the thief has not taken yet.
     next: usize,
-    /// Position after the last value that belongs to this thief.
+    /// Position after the last value of the claim that belongs to this thief.
     end: usize,
 }
 
 impl<'a, T> Claim<'a, T> {
-    /// Creates an empty claim at `head`.
+    /// Creates a claim that begins at the position `head` and contains no values yet.
     fn new(guard: Guard<'a, T>, head: usize) -> Self {
         Self {
             buffer: guard.buffer(),

@@ -36,7 +36,8 @@ pub struct Worker<T> {
     /// The owner's copy of the pointer to the buffer. The copy is always current, because only the
     /// owner replaces the buffer.
     buffer: Buffer<T>,
-    /// The owner's copy of the pair of fences, so that the fast path does not load the shared pair.
+    /// The owner's copy of the pair of memory fences, so that the fast path does not load the
+    /// shared pair.
     fence: Asymmetric,
     /// Maximum number of values in the deque. At most the number of slots.
     capacity: usize,

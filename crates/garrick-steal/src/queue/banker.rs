@@ -538,7 +538,7 @@ impl<T> Drop for Inbox<T> {
 
 /// Nodes of a dropped consumer. Created only when the consumer, which owns the nodes, is dropped.
 struct Left<T> {
-    /// Chains of full nodes.
+    /// Two chains of nodes that contain values.
     full: [*mut Node<T>; 2],
     /// Chain of nodes without values.
     spent: *mut Node<T>,

@@ -284,8 +284,8 @@ impl Bell {
     }
 
     /// Removes a thread or future from the list of waiters. Returns `woken` if the waiter was woken
-    /// in the meantime, and `otherwise` if not. If this is [`Call::Thread`], the thread counts as
-    /// searching again.
+    /// in the meantime, and `otherwise` if not. If the result is [`Call::Thread`], the thread
+    /// counts as searching again.
     pub(super) fn withdraw(&self, ticket: Ticket, woken: Call, otherwise: Call) -> Call {
         let mut list = self.lock();
         let Some(left) = list.remove(ticket) else {
@@ -319,8 +319,8 @@ impl Bell {
         }
     }
 
-    /// Closes the bell. If the bell was open, returns true, and the caller must call
-    /// [`wake_all`](Self::wake_all).
+    /// Closes the bell (the list of waiting threads and futures). If the bell was open, returns
+    /// true, and the caller must call [`wake_all`](Self::wake_all).
     pub(super) fn close(&self) -> bool {
         // Relaxed: the caller's heavy fence orders it.
         self.word.fetch_or(CLOSED, Relaxed) & CLOSED == 0

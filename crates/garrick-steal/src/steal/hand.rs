@@ -32,7 +32,7 @@ pub(super) struct Hand<T> {
     /// worker moves. Other threads read the counter to detect such arrivals and moves. Written by
     /// this worker.
     mark: Arc<CachePadded<Mark>>,
-    /// Copy of the shared pair of fences.
+    /// Copy of the pair of memory fences that all deques of the channel share.
     fence: Asymmetric,
     /// True if the next fair receive (every 64th receive) takes the oldest value of the worker's
     /// own deque. False if the next fair receive takes the oldest value of the global queue.

@@ -277,8 +277,9 @@ fn a_searcher_that_does_not_sleep_again_wakes_the_next() {
     });
 }
 
-/// Tests the bell without a channel: two sleeping threads and two values. Either the sender sees
-/// that no thread is searching any more, or the thread that was searching sees the sent value.
+/// Tests the bell (the list of waiting threads) without a channel: two sleeping threads and two
+/// values. Either the sender sees that no thread is searching any more, or the thread that was
+/// searching sees the sent value.
 #[test]
 fn a_searcher_that_stops_misses_nothing() {
     model(3, || {

@@ -58,7 +58,7 @@ pub(super) struct Shared<T> {
     /// never changes.
     pub(super) places: Box<[Place<T>]>,
 
-    /// The pair of fences, which never changes. The deques use the same pair.
+    /// The pair of memory fences, which never changes. The deques use the same pair.
     pub(super) fence: Asymmetric,
 
     /// True once the channel is closed and all sends that did not see the close are visible. Read
@@ -77,7 +77,7 @@ pub(super) struct Place<T> {
     pub(super) stealer: Stealer<T>,
     pub(super) mark: Arc<CachePadded<Mark>>,
     pub(super) stats: TallyReader,
-    /// Ticket of the worker in `Shared::room`, while the worker waits for room.
+    /// Ticket by which the worker is listed in `Shared::room`, while the worker waits for room.
     pub(super) shown: Shown,
 }
 

@@ -11,10 +11,10 @@ use crate::state::State;
 use crate::text;
 use crate::values::{Mark, bar, percent};
 
-/// Width of the label of a bar or graph.
+/// Width of the label of a bar or graph, in columns of the terminal.
 const LABEL: u16 = 18;
 
-/// Height of the details on a low screen, without the line for the remarkable actors.
+/// Height of the details on a low screen, in lines. The line for the remarkable actors is omitted.
 const HEIGHT_LOW: u16 = 4;
 
 /// Number of vertical steps of the graph of rates. The widget of the graph takes only whole

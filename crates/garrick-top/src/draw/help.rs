@@ -9,7 +9,7 @@ use crate::state::{Link, State};
 use crate::text;
 use crate::values::Mark;
 
-/// Width of the column of key names.
+/// Width of the column that shows the names of the keys.
 const KEYS: usize = 30;
 
 /// The row marks that the help explains.

@@ -16,7 +16,7 @@ const MARGIN: usize = 4;
 struct Shown {
     /// Index of the column.
     index: usize,
-    /// Width on this screen.
+    /// Width of the column on this screen.
     width: usize,
 }
 
@@ -119,7 +119,7 @@ fn choose(columns: &[Column], room: usize) -> Vec<Shown> {
     shown.collect()
 }
 
-/// Returns the position of each column.
+/// Returns the position of each column in the line.
 fn places(shown: &[Shown]) -> impl Iterator<Item = usize> {
     shown.iter().scan(MARGIN, |next, column| {
         let place = *next;

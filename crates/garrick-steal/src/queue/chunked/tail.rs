@@ -22,7 +22,8 @@ const INDEX_SHIFT: u32 = 48;
 const ADDRESS: u64 = (1 << INDEX_SHIFT) - (1 << 6);
 const CLASS: u64 = 0b11;
 
-/// Maximum index before the process is aborted: half of the range of the index.
+/// Largest index that is allowed: half of the range of the index. If the index becomes larger, the
+/// process is aborted.
 const INDEX_MAX: usize = 1 << 15;
 
 impl Tail {
