@@ -44,7 +44,8 @@ pub(super) enum Job {
 /// A report from a child to its supervisor: the result of a job, or an event in the child.
 #[derive(Debug)]
 pub(super) enum Report {
-    /// The actor has started. The number identifies the incarnation of the child.
+    /// The actor has started. The number identifies the incarnation: the actor that was created at
+    /// this start of the child.
     Up(u32),
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
@@ -55,9 +56,9 @@ pub(super) enum Report {
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.
     ///
-    /// The number identifies the incarnation. The number is necessary because this report and the
-    /// report that the actor has been dropped can arrive in any order. Different workers may have
-    /// sent them.
+    /// The number identifies the incarnation: the actor that was created at one start of the child.
+    /// The number is necessary because this report and the report that the actor has been dropped
+    /// can arrive in any order. Different workers may have sent them.
     Fault(u32, Fault),
 }
 
@@ -72,7 +73,8 @@ pub(super) enum Note {
     /// Stop the first child with this name for good. The answer is sent after the child has
     /// stopped. The answer is true if there was such a child.
     Remove(String, Reply<bool>),
-    /// The delay of the plan with this number is over, so that the plan can start its children.
+    /// The delay of the plan (a set of children to stop and start) with this number is over, so
+    /// that the plan can start its children.
     Due(u64),
     /// The child with this number has not stopped within its time limit.
     Overdue(Id),

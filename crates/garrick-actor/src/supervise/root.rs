@@ -26,24 +26,24 @@ pub(super) const SUPERVISOR: &str = "supervisor";
 
 /// The next step of the supervisor after all children have stopped.
 enum After {
-    /// Fails with this reason. If the supervisor has a parent, the parent decides what happens
+    /// The supervisor fails with this reason. If it has a parent, the parent decides what happens
     /// next.
     Escalate(String),
-    /// Reports to the parent that this supervisor is down.
+    /// The supervisor reports to its parent that it is down.
     Halted,
-    /// Stops for good.
+    /// The supervisor stops for good.
     Over,
 }
 
 /// The goal of a supervisor.
 enum Mode {
-    /// Keeps its children running.
+    /// The supervisor keeps its children running.
     Running,
-    /// Keeps its children stopped until the parent starts this supervisor.
+    /// The supervisor keeps its children stopped until its parent starts it.
     Idle,
-    /// Stops its children.
+    /// The supervisor stops its children, and then executes the step `After`.
     Ending(After),
-    /// Fails in its next turn, with this reason. All of its children have stopped.
+    /// The supervisor fails in its next turn, with this reason. All of its children have stopped.
     Failing(String),
 }
 

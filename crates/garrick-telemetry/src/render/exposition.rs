@@ -63,7 +63,7 @@ pub(crate) struct Counts<'a> {
     /// Number of values in each bucket, followed by the number of values above the last limit.
     /// Missing entries count as 0.
     pub(crate) counts: &'a [u64],
-    /// Sum of all values.
+    /// Sum of all values in the histogram.
     pub(crate) sum: f64,
 }
 

@@ -159,16 +159,17 @@ impl Crew {
         affected
     }
 
-    /// Returns true if the plan of the child is stopping its members. The child is then about to be
-    /// stopped, so the supervisor reports a failure of the child but need not react to it.
+    /// Returns true if the child belongs to a plan (a set of children to stop and start) that is
+    /// now stopping its children. The supervisor reports a failure of such a child, but does not
+    /// react to it, because the child is about to be stopped.
     pub(super) fn is_to_be_stopped(&self, id: Id) -> bool {
         let key = self.slots.get(&id).and_then(|slot| slot.plan);
         key.is_some_and(|key| self.plans.is_stopping(key))
     }
 
-    /// Returns the plan that starts the child now, or that stops the child and starts it again
-    /// without a delay. Returns `None` if there is no such plan, for example because the restart is
-    /// delayed.
+    /// Returns the plan (a set of children to stop and start) that starts the child now, or that
+    /// stops the child and starts it again without a delay. Returns `None` if there is no such
+    /// plan, for example because the restart is delayed.
     fn starting(&self, id: Id) -> Option<Key> {
         let slot = self.slots.get(&id)?;
         let is_down = slot.standing() != Standing::Good;
@@ -176,8 +177,8 @@ impl Crew {
             .filter(|key| is_down && self.plans.is_starting(*key))
     }
 
-    /// Returns true if any plan is starting its members, or is stopping them to start them again
-    /// without a delay.
+    /// Returns true if any plan (a set of children to stop and start) is starting its members, or
+    /// is stopping them to start them again without a delay.
     pub(super) fn is_starting_any(&self) -> bool {
         self.plans.is_starting_any()
     }
@@ -237,7 +238,7 @@ impl Crew {
         }
     }
 
-    /// Creates a plan that stops all children for good.
+    /// Creates a plan (a set of children to stop and start) that stops all children for good.
     pub(super) fn plan_end_of_all(&mut self) {
         let all = self.ids();
         all.iter().for_each(|id| self.doom(*id));
@@ -312,7 +313,7 @@ impl Crew {
         }
     }
 
-    /// Removes a child from its plan.
+    /// Removes a child from its plan, which is a set of children to stop and start.
     fn quit(&mut self, id: Id) {
         if let Some(slot) = self.slots.get_mut(&id)
             && let Some(key) = slot.plan.take()
@@ -346,7 +347,8 @@ impl Crew {
         whole
     }
 
-    /// Moves the members of the smaller plan to the larger plan, and returns the larger plan.
+    /// A plan is a set of children to stop and start. Moves the children of the smaller plan to the
+    /// larger plan, and returns the larger plan.
     fn unite(&mut self, larger: (Key, Plan), smaller: (Key, Plan)) -> (Key, Plan) {
         let ((key, mut larger), (_, mut smaller)) = (larger, smaller);
         for id in smaller.take_members() {
@@ -364,12 +366,13 @@ impl Crew {
         }
     }
 
-    /// Records that the delay of a plan is over, so that the plan can start its children.
+    /// Records that the delay of a plan (a set of children to stop and start) is over, so that the
+    /// plan can start its children.
     pub(super) fn is_due(&mut self, number: u64) {
         self.plans.is_due(number);
     }
 
-    /// Executes all steps that the plans can execute now.
+    /// Executes all steps that the plans (the sets of children to stop and start) can execute now.
     pub(super) fn go_on(&mut self, turn: &Turn<'_, Note>) {
         for number in self.plans.take_touched() {
             let Some((key, step)) = self.plans.next_step(number) else {
@@ -389,7 +392,7 @@ impl Crew {
         }
     }
 
-    /// Removes a plan that has no work left.
+    /// Removes a plan (a set of children to stop and start) that has no work left.
     fn end(&mut self, key: Key) {
         if let Some(mut plan) = self.plans.take(key) {
             self.look_at(plan.take_leaving());

@@ -18,8 +18,8 @@ use std::time::Duration;
 use super::slot::Standing;
 use crate::supervise::note::Id;
 
-/// The key of a plan, by which its members refer to the plan. If a plan takes over the members of
-/// other plans, it keeps its key.
+/// The key of a plan (a set of children to stop and start). Its children refer to the plan by this
+/// key. If a plan takes over the children of other plans, it keeps its key.
 pub(super) type Key = u64;
 
 /// The position of a request among all requests to stop a child for good. Earlier requests have
@@ -33,7 +33,7 @@ pub(super) enum Phase {
     Starting,
 }
 
-/// The next step of a plan.
+/// The next step of a plan, which is a set of children to stop and start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// Wait until a member reports or a timer fires.
@@ -46,7 +46,7 @@ pub(super) enum Step {
     Over,
 }
 
-/// A set of children to be stopped and started in order.
+/// A set of children that are stopped and started in order.
 pub(super) struct Plan {
     /// Sequence number of the plan. The plans of a supervisor execute their steps in the order of
     /// their numbers. The number also identifies the timer of the plan. The plan gets a new number
@@ -111,7 +111,7 @@ impl Plan {
         &mut self.members[standing as usize]
     }
 
-    /// Returns true if the plan is starting its members, or is stopping them to start them again
+    /// Returns true if this plan is starting its children, or is stopping them to start them again
     /// without a delay.
     fn is_starting(&self) -> bool {
         self.starts
@@ -122,8 +122,8 @@ impl Plan {
             }
     }
 
-    /// Returns true if new children can be added to the plan. The plan then starts the new children
-    /// after its other members.
+    /// Returns true if new children can be added to this plan. The plan then starts the new
+    /// children after its other members.
     fn is_open(&self) -> bool {
         self.phase == Phase::Starting && self.starts
     }
@@ -151,19 +151,20 @@ impl Plan {
     }
 }
 
-/// The plans of a supervisor.
+/// The plans of a supervisor. A plan is a set of children to stop and start.
 #[derive(Default)]
 pub(super) struct Plans {
     by_key: BTreeMap<Key, Plan>,
-    /// Keys of the plans, sorted by number. The plans execute their steps in this order.
+    /// Keys of the plans (sets of children to stop and start), sorted by number. The plans execute
+    /// their steps in this order.
     order: BTreeMap<u64, Key>,
-    /// Numbers of the plans to which new children can be added. Such a plan starts the new children
-    /// after its other members.
+    /// Numbers of the plans (sets of children to stop and start) to which new children can be
+    /// added. Such a plan starts the new children after its other members.
     open: BTreeSet<u64>,
-    /// Number of plans that are starting their members, or are stopping them to start them again
-    /// without a delay.
+    /// Number of plans (sets of children to stop and start) that are starting their children, or
+    /// are stopping them to start them again without a delay.
     starting: usize,
-    /// Numbers of the plans that may have a step to execute.
+    /// Numbers of the plans (sets of children to stop and start) that may have a step to execute.
     touched: BTreeSet<u64>,
     made: u64,
 }
@@ -173,8 +174,8 @@ impl Plans {
         self.by_key.is_empty()
     }
 
-    /// Returns true if any plan is starting its members, or is stopping them to start them again
-    /// without a delay.
+    /// Returns true if any plan (a set of children to stop and start) is starting its members, or
+    /// is stopping them to start them again without a delay.
     pub(super) fn is_starting_any(&self) -> bool {
         self.starting > 0
     }
@@ -197,14 +198,15 @@ impl Plans {
         self.order.get(number).copied()
     }
 
-    /// Returns the key of the only plan. Returns `None` if there are several plans, or if the plan
-    /// does not have `len` members.
+    /// Returns the key of the only plan (a set of children to stop and start). Returns `None` if
+    /// there are several plans, or if the plan does not have `len` members.
     pub(super) fn only(&self, len: usize) -> Option<Key> {
         let (&key, plan) = self.by_key.first_key_value()?;
         (self.by_key.len() == 1 && plan.len() == len).then_some(key)
     }
 
-    /// Returns the number for a new plan. Numbers are never reused.
+    /// Returns the number for a new plan (a set of children to stop and start). Numbers are never
+    /// reused.
     fn next_number(&mut self) -> u64 {
         self.made += 1;
         self.made
@@ -240,7 +242,7 @@ impl Plans {
         Some(plan)
     }
 
-    /// Adds a child to the plan.
+    /// Adds a child to the plan with this key. A plan is a set of children to stop and start.
     pub(super) fn join(&mut self, key: Key, id: Id, standing: Standing) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.add(id, standing);
@@ -290,7 +292,8 @@ impl Plans {
         }
     }
 
-    /// Records that the delay of the plan with this number is over.
+    /// Records that the delay of the plan with this number is over. A plan is a set of children to
+    /// stop and start.
     pub(super) fn is_due(&mut self, number: u64) {
         let Some(&key) = self.order.get(&number) else {
             return;
@@ -301,12 +304,14 @@ impl Plans {
         }
     }
 
-    /// Takes the numbers of the plans that may have a step to execute, in order.
+    /// Takes the numbers of the plans (sets of children to stop and start) that may have a step to
+    /// execute. The numbers are sorted.
     pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
         mem::take(&mut self.touched)
     }
 
-    /// Returns the key and the next step of the plan with this number.
+    /// Returns the key and the next step of the plan (a set of children to stop and start) with
+    /// this number.
     pub(super) fn next_step(&mut self, number: u64) -> Option<(Key, Step)> {
         let &key = self.order.get(&number)?;
         let mut plan = self.take(key)?;

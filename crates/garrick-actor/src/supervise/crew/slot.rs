@@ -12,8 +12,8 @@ use crate::supervise::member::Member;
 use crate::supervise::note::{Id, Job, Note};
 use crate::supervise::policy::{Decision, Policy, Shutdown};
 
-/// The classification of a child by the plan that stops or starts it. The next step of the plan
-/// depends on this classification.
+/// The class of a child. A plan (a set of children to stop and start) chooses its next step by the
+/// classes of its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// The child is being started or stopped. The plan waits until this is done.
@@ -36,7 +36,8 @@ pub(in crate::supervise) struct Slot {
     pub(super) state: ChildState,
     /// True if the child must be removed after it has stopped.
     pub(super) is_doomed: bool,
-    /// Plan to which the child belongs. Only the [`Crew`](super::Crew) writes this field.
+    /// Plan (a set of children to stop and start) to which the child belongs. Only the
+    /// [`Crew`](super::Crew) writes this field.
     pub(super) plan: Option<Key>,
     /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,

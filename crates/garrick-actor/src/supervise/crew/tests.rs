@@ -265,8 +265,8 @@ impl Plain {
 struct Pair {
     crew: Crew,
     plain: Plain,
-    /// Delays that are not over yet. Each entry contains the number of the plan in the crew and its
-    /// number in the model.
+    /// Delays that are not over yet. Each entry contains the number of the plan in the crew (the
+    /// children of the tested supervisor), and the number of the same plan in the model.
     waits: Vec<(u64, u64)>,
     added: Id,
 }

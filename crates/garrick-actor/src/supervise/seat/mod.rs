@@ -38,10 +38,11 @@ use crate::model::next::Next;
 use crate::model::outcome::Outcome;
 use crate::quiet::Several;
 
-/// A function that creates the incarnations of an actor.
+/// A function that creates a new actor at each start of the child.
 type Factory<A> = Box<dyn Fn() -> A + Send>;
 
-/// The part of a [`Front`] that is not needed for each message.
+/// The fields of a [`Front`] that are not needed for each message. A front is the task to which the
+/// addresses of a supervised actor lead.
 struct Care<A: Actor> {
     factory: Factory<A>,
     line: Line,
@@ -55,8 +56,8 @@ struct Care<A: Actor> {
     held: Several<VecDeque<A::Msg>>,
 }
 
-/// The task to which the addresses of a child lead. It contains one incarnation of the actor after
-/// another.
+/// The task to which the addresses of a child lead. It contains the current actor of the child.
+/// Each restart replaces the actor with a new one.
 pub(super) struct Front<A: Actor> {
     seat: Seat<A>,
     orders: Arc<Orders<Job>>,
@@ -174,7 +175,7 @@ impl<A: Actor> Front<A> {
     /// message and the child is not ending, later messages go directly to the actor.
     ///
     /// Only one message is handled in each turn, unless the actor itself takes more messages. If
-    /// `nudges` is true and messages remain, the front requests another turn for itself.
+    /// `nudges` is true and messages remain, this task requests another turn for itself.
     fn drain(&mut self, turn: &Turn<'_, A::Msg>, nudges: bool) -> Flow {
         if !self.seat.is_draining() {
             turn.spare();
@@ -216,7 +217,7 @@ impl<A: Actor> Front<A> {
     }
 
     /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the
-    /// [`Flow`] with which the front ends its own turn.
+    /// [`Flow`] with which this task ends its own turn.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
         let line = &self.care.line;
         match next {

@@ -106,7 +106,8 @@ impl<A> Seat<A> {
         actor
     }
 
-    /// Records that the actor has been dropped, after it was taken out of the seat.
+    /// Records that the actor has been dropped, after it was taken out of the seat (the place for
+    /// the current actor of a child).
     pub(super) fn empty(&mut self) {
         debug_assert!(
             matches!(self, Self::Emptying | Self::Over),
