@@ -161,7 +161,7 @@ fn state_of(looking: &Looking, is_stopped: bool) -> ActorState {
 }
 
 impl Inspection {
-    /// Adds the data from the supervisor of the actor.
+    /// Adds the data in `child`, which the supervisor of the actor has recorded.
     fn add(&mut self, child: SnapshotOf) {
         self.name = Some(child.name);
         self.path = Some(child.path);

@@ -17,8 +17,8 @@ use std::mem;
 use garrick_sched::TaskId;
 use indexmap::IndexMap;
 
-/// Maximum number of slots in a short collection. In a short collection, holes are closed
-/// immediately.
+/// Maximum number of slots in a short collection. In a short collection, holes (slots whose members
+/// have been removed) are closed immediately.
 const SHORT_MAX: usize = 32;
 
 struct Slot<T> {
@@ -39,7 +39,7 @@ pub(crate) struct Roll<T> {
     /// members have left.
     first: usize,
     /// Fenwick tree that counts the members, with one partial sum for each slot. Empty while there
-    /// are no holes.
+    /// are no holes (slots whose members have been removed).
     ranks: Vec<usize>,
 }
 

@@ -13,7 +13,8 @@ use crate::failure::path::ActorPath;
 #[cfg(feature = "traces")]
 use crate::failure::short::short_type_name;
 
-/// Enters the span of a turn. Without the feature `traces`, `sends` and `turn` have no effect.
+/// Enters the `tracing` span of a turn. Without the feature `traces`, `sends` and `turn` have no
+/// effect.
 #[cfg(not(feature = "traces"))]
 pub(crate) fn turn<M: 'static>(
     actor: &'static str,
@@ -24,8 +25,8 @@ pub(crate) fn turn<M: 'static>(
     trace_span!("turn", actor).entered()
 }
 
-/// Enters the span of a turn. The span continues the trace of the message. If `sends` is true, the
-/// messages that the turn sends continue the trace of the span.
+/// Enters the `tracing` span of a turn. The span continues the trace of the message. If `sends` is
+/// true, the messages that the turn sends continue the trace of the span.
 #[cfg(feature = "traces")]
 pub(crate) fn turn<M: 'static>(
     actor: &'static str,
@@ -44,7 +45,7 @@ pub(crate) fn turn<M: 'static>(
     span.entered()
 }
 
-/// Enters the span of a turn of a named actor.
+/// Enters the `tracing` span of a turn of a named actor.
 pub(crate) fn named(path: &ActorPath) -> EnteredSpan {
     trace_span!("named", path = path.as_str()).entered()
 }

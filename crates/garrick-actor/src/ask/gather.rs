@@ -20,7 +20,7 @@ enum Heard<R> {
 struct Gatherer<R, F> {
     /// Answers in the order of the questions. `None` for answers that have not arrived.
     answers: Several<Vec<Option<Result<R, NoReply>>>>,
-    /// Number of answers for which the gatherer still waits.
+    /// Number of answers that have not arrived yet.
     missing: usize,
     /// Closure that sends the answers to the asker. `None` once the answers have been sent.
     give: Option<F>,
@@ -57,7 +57,7 @@ impl<R, F> Gatherer<R, F>
 where
     F: FnOnce(Vec<Result<R, NoReply>>),
 {
-    /// If no more answers are expected, sends the answers to the asker and stops the gatherer.
+    /// If no more answers are expected, sends the answers to the asker and stops this task.
     fn step(&mut self) -> Flow {
         if self.missing > 0 {
             return Flow::Continue;

@@ -189,9 +189,9 @@ where
     })
 }
 
-/// An actor that adds the index of a service to the answer of the service. A door could not replace
-/// this actor: if the turn in which the service answers is undone, only an actor receives
-/// `NoReply::Dropped`.
+/// An actor that adds the index of a service to the answer of the service. A door (a function that
+/// the senders call) could not replace this actor: if the turn in which the service answers is
+/// undone, only an actor receives `NoReply::Dropped`.
 struct Place<R> {
     place: usize,
     gather: Address<(usize, Answer<R>)>,

@@ -87,8 +87,8 @@ where
     Q: Send + 'static,
     R: Send + 'static,
 {
-    /// Passes a question to the service. If the service has stopped, stops the serializer, so that
-    /// all askers get `NoReply::Dropped`.
+    /// Passes a question to the service. If the service has stopped, stops this actor, so that all
+    /// askers get `NoReply::Dropped`.
     fn let_through(
         &mut self,
         (question, customer): Request<Q, R>,

@@ -21,12 +21,14 @@ use crate::model::next::Next;
 
 /// The front: the actor whose address users have. The front forwards each message to the core.
 pub(super) struct Front<M, A: Actor> {
-    /// The actor that does the work (the core). The front spawns it when the front starts. `None`
-    /// after that.
+    /// The actor that does the work (the core), until this actor (the front) starts and spawns it.
+    /// `None` after that.
     core: Option<A>,
-    /// Address of the actor that does the work (the core). `None` until the front has started.
+    /// Address of the actor that does the work (the core). `None` until this actor (the front) has
+    /// started.
     address: Option<Address<A::Msg>>,
-    /// Function that converts a message to the front into a message to the core.
+    /// Function that converts a message to this actor (the front) into a message to the actor that
+    /// does the work (the core).
     enter: fn(M) -> A::Msg,
 }
 
@@ -39,8 +41,8 @@ impl<M, A: Actor> Front<M, A> {
         }
     }
 
-    /// Returns the actor that does the work (the core). Returns `None` if the front has already
-    /// spawned it.
+    /// Returns the actor that does the work (the core). Returns `None` if this actor (the front)
+    /// has already spawned it.
     pub(super) fn core_mut(&mut self) -> Option<&mut A> {
         self.core.as_mut()
     }

@@ -129,7 +129,7 @@ struct Core<M> {
     /// is the earliest time at which the next message may be forwarded.
     tolerance: Nanos,
     waiting_max: usize,
-    /// Time at which the bucket will be full if no further message arrives.
+    /// Time at which the token bucket of the limiter will be full if no further message arrives.
     full: Nanos,
     /// Waiting messages, oldest first. There are at most `waiting_max` of them.
     waiting: Several<VecDeque<M>>,

@@ -4,7 +4,8 @@ use std::marker::PhantomData;
 
 use garrick_sched::{Address, Door, SendError, door};
 
-/// The door behind the address that [`passage_to`] creates. The door calls `pass` for each message.
+/// The door (a function that the senders call) behind the address that [`passage_to`] creates. The
+/// door calls `pass` for each message.
 struct Passage<T, M, F, G> {
     targets: T,
     pass: F,

@@ -14,7 +14,6 @@ use pipes::Pipes;
 /// The state that [`With`](crate::extras::with::With) stores next to its actor and passes to the
 /// context of each turn. An actor without options has no such state.
 pub(crate) struct Beside {
-    /// Path of the actor.
     pub(crate) path: Option<ActorPath>,
     /// State for the other options of the actor: the stash, the receive timeout and the limit for
     /// its futures. `None` if none of these options was set.

@@ -72,13 +72,14 @@ impl Pipes {
         })
     }
 
-    /// Creates the `Pipes` of an actor that was spawned with a limit for its futures.
+    /// Creates the collection of the running futures and streams of an actor that was spawned with
+    /// a limit for its futures.
     pub(crate) fn limited(limit: usize) -> Arc<Self> {
         Self::new(None, limit)
     }
 
-    /// Returns the `Pipes` of an actor that has the default limit for its futures. Creates the
-    /// `Pipes` if there are none.
+    /// Returns the collection of the running futures and streams of an actor that has the default
+    /// limit for its futures. Creates the collection if it does not exist.
     pub(crate) fn of(owner: TaskId) -> Arc<Self> {
         let mut shard = PIPES.shard(owner);
         if let Some(pipes) = shard.get(&owner).and_then(Weak::upgrade) {
@@ -144,7 +145,7 @@ impl Pipes {
         Some((entered, is_first))
     }
 
-    /// Watches the actor, so that all futures and streams are cancelled when it stops.
+    /// Watches the actor, so that all futures and streams are cancelled when the actor stops.
     fn watch<M: Send + 'static>(self: &Arc<Self>, actor: &Address<M>) {
         // The notice has only a weak reference, so that the pipes are dropped with the last running
         // cell.

@@ -118,7 +118,7 @@ impl Omitted {
         self.restarts + self.others
     }
 
-    /// Adds an omitted report.
+    /// Counts a report that is not printed, and keeps it as the latest one.
     pub(crate) fn add(&mut self, office: &Arc<Office>, failure: Failure) {
         match failure.consequence {
             Consequence::Restarted { .. } => self.restarts += 1,

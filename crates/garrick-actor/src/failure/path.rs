@@ -49,8 +49,8 @@ pub struct ActorPath {
 /// The parent path for an actor that was spawned by no actor or by an actor without a name.
 const ROOT: &str = "/user";
 
-/// Sequence number in the path that was created last for a named actor. The next path gets the next
-/// number.
+/// Sequence number of the named actor whose path was created last. The path contains this number.
+/// The next path gets the next number.
 static LAST: Mutex<u64> = Mutex::new(0);
 
 impl ActorPath {
@@ -123,8 +123,8 @@ pub(crate) mod simulated {
     use std::cell::Cell;
 
     thread_local! {
-        /// Sequence number in the path that was created last for a named actor in the simulation
-        /// that this thread runs. `None` outside of a simulation.
+        /// Sequence number of the named actor whose path was created last in the simulation that
+        /// this thread runs. `None` outside of a simulation.
         static LAST: Cell<Option<u64>> = const { Cell::new(None) };
     }
 

@@ -30,12 +30,12 @@ pub(crate) fn make_of_actor<A: AsyncActor>(
     Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
 }
 
-/// A factory of the incarnations of a supervised async actor. The type `N` provides the name of the
-/// actor's type.
+/// A factory that creates a supervised async actor at its first start and at each restart. The type
+/// `N` provides the name of the actor's type.
 pub(crate) struct House<M: Send + 'static, N> {
     make: Arc<Make<M>>,
-    /// Messages that earlier incarnations of the actor have not received. Only the house keeps
-    /// them.
+    /// Messages that earlier incarnations of the actor have not received. The incarnations have
+    /// only weak references to these messages.
     heir: Arc<Heir<M>>,
     receives: Receives,
     path: Option<ActorPath>,
@@ -53,7 +53,8 @@ impl<M: Send + 'static, N: Named> House<M, N> {
         }
     }
 
-    /// Creates the next incarnation of a supervised async actor.
+    /// Creates the next incarnation of a supervised async actor, at the first start or at a
+    /// restart.
     pub(crate) fn resident(&self) -> Resident<M, N> {
         let shared = Shared::after(self.receives, &self.heir, self.path.clone(), N::name());
         let body = Body::new(shared, self.make.clone(), |make, mailbox| make(mailbox));

@@ -34,9 +34,11 @@ const SHARE: usize = 64;
 /// The way in which the future of an actor receives messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Receives {
-    /// Through an [`Incoming`](super::Incoming), which the future can poll at any time.
+    /// The actor receives its messages through an [`Incoming`](super::Incoming), which the future
+    /// can poll at any time.
     AsItLikes,
-    /// Through a [`Hand`](super::hand::Hand), for async handlers. Each message starts a new turn.
+    /// The actor receives its messages through a [`Hand`](super::hand::Hand), for async handlers.
+    /// Each message starts a new turn.
     ByHand,
 }
 
@@ -134,8 +136,9 @@ impl<M: Send + 'static> Tells for Arc<Shared<M>> {
 }
 
 impl<M: Send + 'static> Note<Arc<Shared<M>>> {
-    /// Reads the note. Returns true if the note was sent to the incarnation `by` of the actor, and
-    /// false if the note was sent to an earlier incarnation.
+    /// Reads the note (an internal message to the task of an async actor). Returns true if the note
+    /// was sent to the incarnation `by` of the actor, and false if the note was sent to an earlier
+    /// incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> bool {
         self.0.take().is_some_and(|to| Arc::ptr_eq(&to, by))
     }
@@ -159,9 +162,10 @@ impl<M: Send + 'static> Tells for Box<Closing<M>> {
 }
 
 impl<M: Send + 'static> Note<Box<Closing<M>>> {
-    /// Reads the note. If the note was sent to the incarnation `by` of the actor, returns the
-    /// sequence number of the opening that has ended. An opening is a period in which the actor has
-    /// addresses. Returns `None` if the note was sent to an earlier incarnation.
+    /// Reads the note (an internal message to the task of an async actor). If the note was sent to
+    /// the incarnation `by` of the actor, returns the sequence number of the opening that has
+    /// ended. An opening is a period in which the actor has addresses. Returns `None` if the note
+    /// was sent to an earlier incarnation.
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
@@ -169,8 +173,8 @@ impl<M: Send + 'static> Note<Box<Closing<M>>> {
 }
 
 /// Messages that earlier incarnations of a supervised actor have not received. The next incarnation
-/// receives them. The factory of the incarnations owns the heir. When the factory is dropped, there
-/// is no next incarnation, so the messages are dropped and become dead letters.
+/// receives them. The factory of the incarnations owns this value. When the factory is dropped,
+/// there is no next incarnation, so the messages are dropped and become dead letters.
 pub(crate) struct Heir<M>(Mutex<Several<VecDeque<M>>>);
 
 impl<M> Heir<M> {
@@ -278,8 +282,8 @@ impl<M: Send + 'static> Shared<M> {
         Self::with(receives, None, path, name)
     }
 
-    /// Creates the shared part of a new incarnation of a supervised actor. The incarnation first
-    /// receives the messages that its predecessor has not received.
+    /// Creates the shared state of a new incarnation of a supervised async actor. The incarnation
+    /// first receives the messages that its predecessor has not received.
     pub(super) fn after(
         receives: Receives,
         heir: &Arc<Heir<M>>,
@@ -355,8 +359,8 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.load(Relaxed)
     }
 
-    /// Takes what the future has requested for the end of the poll: a different result of the turn,
-    /// and actions to run.
+    /// Takes what the future has requested for the end of the poll: a result that replaces the
+    /// result of the turn, and actions to run.
     pub(super) fn take_wishes(&self) -> (Option<Next>, Vec<Birth<M>>) {
         if !self.has_wishes() {
             return (None, Vec::new());

@@ -28,11 +28,11 @@ pub struct Sleep {
 }
 
 enum Stage {
-    /// Not polled yet. Contains the duration of the sleep.
+    /// The sleep has not been polled yet. Contains its duration.
     New(Nanos),
-    /// Sleeping. Contains the key of the sleep.
+    /// The sleep has started. Contains its key.
     Asleep(Key),
-    /// Complete.
+    /// The sleep is over.
     Over,
 }
 

@@ -28,8 +28,8 @@ use garrick_sched::Nanos;
 
 use crate::quiet;
 
-/// Number of stale entries that a table may have without being swept. A sweep removes all stale
-/// entries of `line` and `heap`.
+/// Number of stale entries (entries of cancelled sleeps) that a table may have without being swept.
+/// A sweep removes all stale entries of `line` and `heap`.
 const SWEPT_MIN: usize = 32;
 
 /// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
@@ -64,7 +64,7 @@ struct Table {
     fresh: Vec<(Nanos, Key)>,
     /// Sequence number of the newest sleep.
     last: u64,
-    /// Number of stale entries in `line`, `heap` and `fresh`.
+    /// Number of entries in `line`, `heap` and `fresh` that belong to cancelled sleeps.
     stale: usize,
     /// Lower bound on the sequence numbers of all sleeps that are not over. Polls read this value
     /// without the lock.
@@ -146,7 +146,8 @@ impl Table {
         }
     }
 
-    /// Updates the number of stale entries after one of them was removed.
+    /// Decrements the number of stale entries (entries of cancelled sleeps), because one of them
+    /// was removed.
     fn was_stale(&mut self) {
         self.stale = self.stale.saturating_sub(1);
     }

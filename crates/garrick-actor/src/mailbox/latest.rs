@@ -26,7 +26,8 @@ use crate::quiet::{self, Several};
 /// capacity is the limit instead.
 const CARRIED_MIN: usize = 1024;
 
-/// An order to the actor behind the door. Each order contains the address of the door.
+/// An order to the actor of the mailbox. Senders reach this actor through a door (a function that
+/// the senders call). Each order contains the address of the door.
 pub(super) enum Order<M> {
     /// Adds this message, which was sent during a turn, to the queue.
     Carried(M, Permit, Address<M>),

@@ -264,8 +264,8 @@ impl Bound {
 
 impl<M> Mailbox<M> {
     /// Returns the capacity of this mailbox, and the policy for messages that arrive when it is
-    /// full (a [`Bound`]). Returns `None` if the mailbox is unbounded. `sponsor` will run the
-    /// actor.
+    /// full (a [`Bound`]). Returns `None` if the mailbox is unbounded. `sponsor` is the handle of
+    /// the threads that will run the actor.
     ///
     /// # Errors
     /// Fails if this mailbox orders messages by rank or drops the oldest message.

@@ -18,9 +18,11 @@ use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::quiet::Several;
 
-/// A message to the actor behind the door of a priority mailbox.
+/// A message to the actor of a priority mailbox. The senders reach the actor through a door (a
+/// function that the senders call).
 enum Ranked<M> {
-    /// Insert this message into the heap. The `Address` leads to the door in front of the actor.
+    /// Insert this message into the heap. The `Address` leads to the door (a function that the
+    /// senders call) in front of the actor.
     Put(M, Address<M>),
     /// Handle the message that has the highest rank in the heap.
     Go,

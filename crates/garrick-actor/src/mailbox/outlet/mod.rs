@@ -41,8 +41,8 @@ use front::Held;
 
 /// State that the task of an outlet and the reader share.
 struct Inner<M> {
-    /// Messages that have arrived, with their places. The task of the outlet adds messages, and the
-    /// reader takes them.
+    /// Messages that have arrived, each with the permit for its place in the queue. The task of the
+    /// outlet adds messages, and the reader takes them.
     queue: Several<VecDeque<(M, Permit)>>,
     /// Waker of the reader, if the reader is waiting for the next message. The reader stores the
     /// waker, and the task of the outlet takes the waker.

@@ -75,8 +75,8 @@ impl Plan {
         }
     }
 
-    /// Sets what the plan still has to do: its phase, the delay, and whether the members are
-    /// started again.
+    /// Sets the phase of the plan and the delay before the start of its members. `starts` is true
+    /// if the members must be started again.
     pub(super) fn set(&mut self, phase: Phase, wait: Duration, starts: bool) {
         (self.phase, self.wait, self.starts) = (phase, wait, starts);
     }

@@ -133,7 +133,6 @@ impl<A> Seat<A> {
         matches!(self, Self::Over)
     }
 
-    /// Returns the name of the state.
     fn name(&self) -> &'static str {
         match self {
             Self::Empty => "empty",
