@@ -27,7 +27,7 @@ use crate::render::prometheus::{self, Format};
 use crate::snapshot::Snapshot;
 use crate::trouble::SharedBook;
 
-/// Maximum number of alert changes that the hub keeps, so that event streams can still send them.
+/// Maximum number of alert changes that a [`Hub`] keeps, so that event streams can still send them.
 const TRANSITIONS_MAX: usize = 256;
 
 /// Bytes that many streams can share.
@@ -36,7 +36,6 @@ pub(crate) type Bytes = axum::body::Bytes;
 /// A snapshot with its cached renderings.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
-    /// The snapshot.
     pub(crate) snapshot: Arc<Snapshot>,
     json: OnceLock<Bytes>,
     event: OnceLock<Bytes>,
@@ -88,14 +87,14 @@ impl Frame {
     }
 }
 
-/// The rendering of something that has numbered versions.
+/// A cached JSON rendering, with the version number of the rendered data.
 #[derive(Debug, Default)]
 struct Cached(Mutex<Option<(u64, Bytes)>>);
 
 impl Cached {
-    /// Returns the rendering of the current version as JSON. `report` is called with the version of
-    /// the last rendering, and returns the current version with its report, or `None` if the
-    /// version is the same.
+    /// Returns the JSON rendering of the current version. `report` receives the version of the
+    /// cached rendering. If the current version is different, `report` returns the current version
+    /// with its report. Otherwise, `report` returns `None`.
     fn json<T: Serialize>(&self, report: impl FnOnce(Option<u64>) -> Option<(u64, T)>) -> Bytes {
         let mut cached = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = cached.as_ref().map(|(version, _)| *version);
@@ -124,7 +123,7 @@ struct Log {
     kept: VecDeque<Bytes>,
 }
 
-/// Counters of a hub, for `/health` and tests. Only the server's thread writes them.
+/// Counters of a [`Hub`], for `/health` and tests. Only the server's thread writes them.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// Number of open connections.
@@ -152,7 +151,7 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Creates a hub with a first snapshot.
+    /// Creates a hub, which passes snapshots to their readers. The newest snapshot is `snapshot`.
     pub(crate) fn new(snapshot: Snapshot, history: Arc<Mutex<History>>) -> Self {
         Self {
             newest: watch::Sender::new(Arc::new(Frame::new(snapshot))),
@@ -166,7 +165,7 @@ impl Hub {
         }
     }
 
-    /// Makes the hub use the failures and supervision trees of a sampler, and returns the hub.
+    /// Makes this hub use the failures and supervision trees of a sampler, and returns this hub.
     pub(crate) fn with_book(self, book: SharedBook) -> Self {
         Self { book, ..self }
     }
@@ -210,9 +209,8 @@ impl Hub {
         self.log().end()
     }
 
-    /// Returns the alert changes that the hub still keeps, beginning with the sequence number
-    /// `first`, as server-sent events. Also returns the sequence number that the next change will
-    /// get.
+    /// Returns the alert changes that are still kept, beginning with the sequence number `first`,
+    /// as server-sent events. Also returns the sequence number that the next change will get.
     pub(crate) fn transitions_since(&self, first: u64) -> (Vec<Bytes>, u64) {
         let log = self.log();
         let skip = usize::try_from(first.saturating_sub(log.first)).unwrap_or(usize::MAX);

@@ -51,7 +51,6 @@ pub(crate) struct Family {
     pub(crate) name: &'static str,
     /// Description of the metric.
     pub(crate) help: &'static str,
-    /// Kind of the metric.
     pub(crate) kind: Kind,
     read: Read,
 }

@@ -56,8 +56,8 @@ impl Reader {
         }
     }
 
-    /// Returns the number of open files, and their maximum number. Counts the files again only if
-    /// the last count is at least [`FILES_EVERY`] nanoseconds old.
+    /// Returns the number of open files, and the maximum number of files that the process may open.
+    /// Counts the files again only if the last count is at least [`FILES_EVERY`] nanoseconds old.
     fn files(&mut self, now: Nanos) -> (Option<u64>, Option<u64>) {
         match self.files {
             Some((then, open, most)) if now < then + FILES_EVERY => (open, most),

@@ -18,21 +18,21 @@ use std::collections::VecDeque;
 /// Nanoseconds since the start of the telemetry.
 pub(crate) type Nanos = u64;
 
-/// Maximum number of points in a window. If there are more samples in a window, some of the samples
-/// are skipped.
+/// Maximum number of recorded values in a window. If there are more samples in a window, some of
+/// the samples are skipped.
 const POINTS_MAX: u64 = 1024;
 
-/// Length of a window, and the minimum time between two of its points.
+/// Length of a window, and the minimum time between two recorded values in the window.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// Length of the window.
     window: Nanos,
-    /// Minimum time between two points.
+    /// Minimum time between two recorded values.
     step: Nanos,
 }
 
 impl Pace {
-    /// Computes the minimum time between the points of a window of the length `window`.
+    /// Creates the pace of a window of the length `window`. Computes the minimum time between two
+    /// recorded values.
     pub(crate) fn new(window: Nanos) -> Self {
         Self {
             window,
@@ -129,7 +129,6 @@ impl Meter {
         self.rate = Some((self.total - before) as f64 / seconds);
     }
 
-    /// Returns the total count.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }

@@ -12,7 +12,6 @@ const WATCH_NS: u64 = 60_000_000;
 /// Total processor time that sleeping threads may use while they are measured.
 const ASLEEP_NS: u64 = 3_000_000;
 
-/// Size of a page, in bytes.
 const PAGE_BYTES: usize = 4_096;
 
 /// Returns an identifier of the current thread. Pass it to [`assert_asleep`].

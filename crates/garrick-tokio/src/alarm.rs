@@ -44,7 +44,6 @@ mod fine {
             Ok(Self { timer })
         }
 
-        /// Waits for the duration `delay`.
         pub(crate) async fn wait(&self, delay: Duration) {
             let set = self.set(delay);
             debug_assert!(set.is_ok(), "{set:?}");
@@ -83,7 +82,6 @@ impl Alarm {
         Ok(Self)
     }
 
-    /// Waits for the duration `delay`.
     pub(crate) async fn wait(&self, delay: Duration) {
         tokio::time::sleep(delay).await;
     }

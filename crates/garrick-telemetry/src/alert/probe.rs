@@ -48,15 +48,16 @@ pub enum Probe {
     /// Messages per second: the [`Edge::rate`](crate::Edge::rate) of a channel, or the
     /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
-    /// Steps per second of a stage, turns per second of a group of actors or of a sponsor, or turns
-    /// per second that a journal writes to its log. A turn is the handling of one message, or the
-    /// start of an actor.
+    /// Steps per second of a stage, turns per second of a group of actors or of a sponsor (a set of
+    /// threads that run actors), or turns per second that a journal writes to its log. A turn is
+    /// the handling of one message, or the start of an actor.
     TurnRate,
     /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
     /// exceed 1.
     Busy,
-    /// Share of the [window](crate::Settings::window) that a sponsor's worker threads slept, from 0
-    /// to 1. The share is the average over all of these threads.
+    /// Share of the [window](crate::Settings::window) that the worker threads of a sponsor (a set
+    /// of threads that run actors) slept, from 0 to 1. The share is the average over all of these
+    /// threads.
     Idle,
     /// Number of messages in all mailboxes of a group of actors.
     Waiting,
@@ -88,7 +89,7 @@ pub enum Probe {
     /// 1 if a stage has failed, and otherwise 0. The value is always 0 for a group of actors.
     Failed,
     /// Number of actors of a group that failed in the [window](crate::Settings::window) and were
-    /// not restarted. For a sponsor, the value is
+    /// not restarted. For a sponsor (a set of threads that run actors), the value is
     /// [`SponsorStatus::lost`](crate::SponsorStatus::lost).
     Lost,
     /// Largest number of restarts that a single actor of a group had in the
@@ -119,7 +120,7 @@ pub enum Probe {
     /// Number of messages that a link to another node has lost in the
     /// [window](crate::Settings::window).
     NewLostMessages,
-    /// Number of shards that no node owns. The shards belong to one kind of entities.
+    /// Number of shards of one kind of entities that no node owns.
     UnownedShards,
     /// Resident memory of the process in bytes.
     ResidentBytes,
@@ -384,7 +385,7 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
 }
 
 /// Sets the alert level of the item `id` to `level`, unless the item's level is already worse. Does
-/// nothing for sponsors and the process, which have no level.
+/// nothing for sponsors (sets of threads that run actors) and the process, which have no level.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
     let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
     nodes.for_each(|node| node.level = node.level.max(level));

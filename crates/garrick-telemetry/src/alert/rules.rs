@@ -22,9 +22,9 @@ pub(crate) struct Rules {
 /// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// A level that is worse than the level of the alert, and a time. Since this time, the value
-    /// has always been at this level or at a worse one. `None` if the level of the value is not
-    /// worse than the level of the alert.
+    /// A level that is worse than the alert's level, and the time since which the value has always
+    /// been at this level or at a worse one. `None` if the value's level is not worse than the
+    /// alert's level.
     rising: Option<(Level, Nanos)>,
     /// The alert, with the level that currently applies.
     alert: Alert,

@@ -41,8 +41,9 @@ const OLDEST_WAIT_SECONDS: f64 = 5.0;
 /// after 5 s without a renewal.
 const SILENT_SECONDS: f64 = 3.0;
 
-/// Remaining time in seconds below which a lease causes a warning. If a node renews its lease in
-/// time, at least 3.5 s remain.
+/// Remaining time in seconds below which a lease causes a warning. A lease is the time up to which
+/// a node may act as the owner of its shards. If a node renews its lease in time, at least 3.5 s
+/// remain.
 const LEASE_SECONDS: f64 = 1.5;
 
 /// Time without an owner after which a shard causes an alert. After the loss of a node, the other

@@ -23,7 +23,6 @@
 pub(crate) struct Asset {
     /// Path of the file on the server.
     pub(crate) path: &'static str,
-    /// Media type of the file.
     pub(crate) media_type: &'static str,
     /// Contents of the file.
     pub(crate) bytes: &'static [u8],

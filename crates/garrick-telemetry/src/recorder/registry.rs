@@ -16,8 +16,9 @@ use super::names::{self, Labels};
 use super::refusals::Refusal;
 use crate::snapshot::{Metric, MetricKind, MetricSeries};
 
-/// Maximum number of handles, as a multiple of the maximum number of series. Several spellings of a
-/// name or a label can select the same series, and each spelling has its own handle.
+/// Maximum number of entries in the table `handles`, as a multiple of the maximum number of series.
+/// Several spellings of a name or a label can select the same series, and each spelling has its own
+/// entry.
 const HANDLES_PER_SERIES: usize = 2;
 
 /// Default limits of the buckets of a histogram that measures seconds.
@@ -98,7 +99,6 @@ impl Registry {
         }
     }
 
-    /// Returns the maximum number of series.
     pub(super) fn series_max(&self) -> usize {
         self.series_max
     }
@@ -109,7 +109,7 @@ impl Registry {
     }
 
     /// Returns the value of the series that the key selects. Creates the series if it does not
-    /// exist. Remembers the key, unless the maximum number of handles is reached.
+    /// exist. Stores the value in the table `handles` under the key, unless the table is full.
     ///
     /// # Errors
     ///

@@ -188,7 +188,7 @@ fn add_number(text: &mut String, value: f64) {
     };
 }
 
-/// Writes the limit of a bucket. OpenMetrics requires a point or an exponent.
+/// Writes the limit of a bucket, with a decimal point or an exponent as OpenMetrics requires.
 fn add_limit(text: &mut String, limit: f64) {
     if limit.is_finite() {
         let _ = write!(text, "{limit:?}");

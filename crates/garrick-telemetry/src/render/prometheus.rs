@@ -136,7 +136,7 @@ fn add_turns(to: &mut Exposition, exported: &Exported<'_>) {
 }
 
 /// Adds histograms of the times that messages have waited: one for each group of actors, and one
-/// for each sponsor.
+/// for each sponsor (a set of threads that run actors).
 fn add_waits(to: &mut Exposition, exported: &Exported<'_>) {
     let help = "Times that messages waited before actors of the type handled them, in seconds. Only some messages are measured.";
     let nodes = exported.snapshot.nodes.iter();

@@ -66,8 +66,8 @@ pub(super) fn add(
     give_labels(snapshot, first, labels);
 }
 
-/// Sets the labels of the new nodes, channels and sponsors. `first` contains the index of the first
-/// new node, channel and sponsor.
+/// Sets the labels of the new nodes, channels and sponsors (sets of threads that run actors).
+/// `first` contains the index of the first new node, channel and sponsor.
 fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &mut Labels) {
     for node in &mut snapshot.nodes[first.0..] {
         node.label = labels.of(&node.id, ("node", &node.place), &node.name);
@@ -97,8 +97,8 @@ fn name_of(nodes: &HashMap<&str, &str>, edge: &Edge) -> String {
     }
 }
 
-/// Sorts the actors by the lengths of their mailboxes, the longest first, and removes the actors
-/// that do not stand out.
+/// Sorts the actors by the lengths of their mailboxes, the longest first, and keeps only the actors
+/// with the longest mailboxes, the most busy time or the oldest messages.
 pub(super) fn rank(actors: &mut Vec<ActorStatus>) {
     let busy = |actor: &ActorStatus| actor.busy.unwrap_or_default();
     let oldest = |actor: &ActorStatus| actor.oldest_seconds.unwrap_or_default();
@@ -123,7 +123,7 @@ pub(super) fn id_of(source: u64, id: &str) -> String {
     format!("{source}.{id}")
 }
 
-/// Records the counts of a reading, from which the rates are computed.
+/// Records the counts that a source has reported, from which the rates are computed.
 fn push(track: &mut Track, at: At, messages: u64, turns: u64, nanos: Option<u64>) {
     track.messages.push(at.pace, at.now, messages);
     track.turns.push(at.pace, at.now, turns);

@@ -14,11 +14,11 @@ use garrick_core::text;
 const LABEL_MAX: usize = 80;
 
 /// The scope in which a label is unique: the kind of the labeled item, such as `node`, and the name
-/// of the sponsor, team or cluster node that the item belongs to. The name is empty if the label is
-/// unique in the whole process.
+/// of the sponsor (a set of threads that run actors), team (stages that share a thread) or cluster
+/// node that contains the item. The name is empty if the label is unique in the whole process.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
-/// A label that a node, channel or sponsor uses at present.
+/// A label that a node, channel or sponsor (a set of threads that run actors) uses at present.
 #[derive(Debug)]
 struct Given {
     scope: (&'static str, String),
@@ -86,8 +86,8 @@ impl Labels {
         }
     }
 
-    /// Records the end of a sample. Frees the labels of nodes, channels and sponsors that the
-    /// sample does not contain.
+    /// Records the end of a sample. Frees the labels of nodes, channels and sponsors (sets of
+    /// threads that run actors) that the sample does not contain.
     pub(super) fn end(&mut self) {
         let Self {
             given,

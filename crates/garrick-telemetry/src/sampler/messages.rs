@@ -18,8 +18,8 @@ const KINDS_MAX: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
-    /// Time of the last sample. A kind that first appears in the next sample had no turns until
-    /// this time.
+    /// Time of the last sample. A kind of message that first appears in the next sample had no
+    /// turns until this time.
     last: Option<Nanos>,
 }
 

@@ -6,15 +6,16 @@ use crate::window::{Meter, Nanos, Recent};
 
 use super::messages::Kinds;
 
-/// Past counts of one stage, channel, group of actors or sponsor.
+/// Past counts of one stage, channel, group of actors or sponsor. A sponsor is a set of threads
+/// that run actors.
 #[derive(Debug, Default)]
 pub(super) struct Track {
     /// Recent values of the total number of messages.
     pub(super) messages: Meter,
     /// Recent values of the total number of turns or steps.
     pub(super) turns: Meter,
-    /// Recent values of the total busy time, in nanoseconds. For a sponsor, the total time for
-    /// which its threads slept.
+    /// Recent values of the total busy time, in nanoseconds. For a sponsor (a set of threads that
+    /// run actors), the total time for which its threads slept.
     pub(super) nanos: Meter,
     /// Recent values of the total time that a stage waited for messages, in nanoseconds.
     pub(super) starved: Meter,
@@ -23,7 +24,7 @@ pub(super) struct Track {
     /// Time at which a full channel's receiver stopped taking messages. `None` if messages flow.
     pub(super) stalled: Option<Nanos>,
     /// Recent values of the filled share of a channel, or of the number of messages in the
-    /// mailboxes of a group.
+    /// mailboxes of a group of actors.
     pub(super) fills: Recent<f64>,
     /// Recent counts of turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,

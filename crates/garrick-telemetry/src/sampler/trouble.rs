@@ -37,8 +37,9 @@ pub(super) fn take(
 
 /// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each
 /// node, also writes the number of its actors that failed in the window and were not restarted, and
-/// the largest number of restarts of one of its actors. If an actor belongs
-/// to no node of the snapshot, its failures are added to a sponsor from the same source.
+/// the largest number of restarts of one of its actors. If an actor belongs to no node of the
+/// snapshot, its failures are added to a sponsor (a set of threads that run actors) from the same
+/// source.
 pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();

@@ -58,7 +58,7 @@ struct Events {
     /// Messages to send before the stream waits again: first [`RETRY`], and later the new alert
     /// changes and the newest snapshot.
     ready: VecDeque<Reading>,
-    /// Counts this stream as open until the value is dropped.
+    /// Counts this stream as open until this value is dropped.
     _counted: Counted,
 }
 

@@ -17,11 +17,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::hub::Bytes;
 
-/// Maximum size of the piece of a rendering that a connection is sending. A rendering that is not
-/// larger needs no loan.
+/// Maximum size in bytes of the piece of a rendered response that a connection is sending. Only a
+/// larger response is lent to its readers by a loan.
 pub(super) const PIECE_BYTES_MAX: usize = 64 * 1024;
 
-/// Default maximum size of all loans together.
+/// Default maximum size of all loans (large rendered responses that clients are reading) together,
+/// in bytes.
 const LENT_BYTES_MAX: usize = 64 << 20;
 
 /// A rendering that clients are reading. The memory is free when all readings have ended, or when
@@ -29,7 +30,7 @@ const LENT_BYTES_MAX: usize = 64 << 20;
 #[derive(Debug)]
 pub(super) struct Loan {
     size: usize,
-    /// The rendering, or `None` after the loan has been recalled.
+    /// The rendered response, or `None` after the loan has been recalled.
     bytes: Mutex<Option<Bytes>>,
 }
 
@@ -37,7 +38,8 @@ pub(super) struct Loan {
 #[derive(Debug)]
 pub(crate) struct Loans {
     bytes_max: usize,
-    /// The loans that have not been recalled. The loan that was lent last comes last.
+    /// The loans (large rendered responses that clients are reading) that have not been recalled.
+    /// The loan that was lent last comes last.
     lent: Mutex<VecDeque<Weak<Loan>>>,
 }
 
@@ -52,7 +54,8 @@ pub(super) enum Reading {
     End,
 }
 
-/// The error returned to the reader of a loan that was recalled.
+/// The error returned to the reader of a loan (a large rendered response that clients are reading)
+/// that was recalled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Recalled;
 
@@ -63,7 +66,8 @@ impl Default for Loans {
 }
 
 impl Loans {
-    /// Creates a limit of `bytes_max` bytes without loans.
+    /// Creates an empty collection of loans (large rendered responses that clients are reading).
+    /// All loans together may have at most `bytes_max` bytes.
     fn new(bytes_max: usize) -> Self {
         Self {
             bytes_max,
@@ -119,7 +123,8 @@ impl Loan {
         self.bytes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns true if this is a loan of `bytes`, and not only of equal bytes.
+    /// Returns true if this loan (a large rendered response that clients are reading) lends the
+    /// memory of `bytes`. Other memory with equal bytes does not count.
     fn is_of(&self, bytes: &Bytes) -> bool {
         let mine = self.bytes();
         mine.as_ref()
@@ -142,7 +147,7 @@ impl Reading {
     }
 
     /// Returns the next piece of the rendering, or `None` at its end. Returns an error if the loan
-    /// was recalled.
+    /// (a large rendered response that clients are reading) was recalled.
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Recalled>> {
         match std::mem::replace(self, Self::End) {
             Self::End => None,

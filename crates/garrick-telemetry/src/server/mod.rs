@@ -52,13 +52,12 @@ const END: Duration = Duration::from_millis(500);
 pub(crate) struct Options {
     /// Token that a client must send, if any.
     pub(crate) token: Option<Token>,
-    /// Maximum number of connections.
     pub(crate) connections_max: u64,
     /// Maximum time that a client may take to send the head of a request. The time begins when the
     /// client connects, and begins again after each response.
     pub(crate) head_timeout: Duration,
-    /// Maximum time that a client may leave sent data unread, and length of the periods in which a
-    /// client must read a minimum.
+    /// Maximum time that a client may leave sent data unread, and length of each period in which a
+    /// client must read a minimum number of bytes.
     pub(crate) write_timeout: Duration,
     /// Time after which an event stream that has sent nothing sends a heartbeat.
     pub(crate) heartbeat: Duration,
@@ -71,7 +70,7 @@ pub(crate) struct Options {
 pub(crate) struct Site {
     pub(crate) hub: Arc<Hub>,
     pub(crate) options: Options,
-    /// Renderings that clients are reading.
+    /// Rendered responses that clients are reading, with a limit on their total size.
     pub(crate) loans: Loans,
     /// True if the server must stop.
     pub(crate) ending: watch::Receiver<bool>,

@@ -27,7 +27,8 @@ const SPEED_MIN: f64 = 2048.0;
 /// also ends when a piece of an answer is written, and pieces are not smaller.
 const PROGRESS_MAX: u64 = PIECE_BYTES_MAX as u64;
 
-/// A time in which data was always waiting to be written.
+/// A period in which data is always waiting to be written, and in which the client must read a
+/// minimum number of bytes.
 #[derive(Debug)]
 struct Period {
     end: Instant,
@@ -44,10 +45,11 @@ pub(super) struct Patient<S> {
     progress_min: u64,
     /// Timer that expires when a write has waited too long, or when a period is over.
     alarm: Pin<Box<Sleep>>,
-    /// Time at which the current write has waited too long. `None` while no write is waiting. The
-    /// timer is checked only while a write is waiting.
+    /// Time at which the current write will have waited too long. `None` while no write is waiting.
+    /// The timer is checked only while a write is waiting.
     silent_until: Option<Instant>,
-    /// The current period, if some data has been waiting since a write had to wait.
+    /// Current period, in which the client must read a minimum number of bytes. `None` if no write
+    /// has had to wait since all data was last written.
     period: Option<Period>,
 }
 
@@ -150,7 +152,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(30);
 
-    /// Size of the buffer of the operating system.
+    /// Size in bytes of the buffer that stands for the socket buffer of the operating system.
     const BUFFER: usize = 1024;
 
     /// Writes `size` bytes to a client, and then flushes.

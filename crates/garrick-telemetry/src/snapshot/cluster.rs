@@ -35,8 +35,8 @@ pub enum LinkState {
     Connecting,
     /// The nodes are connected.
     Up,
-    /// The nodes are connected, but some frames were lost. The nodes have not agreed yet on which
-    /// frames these were.
+    /// The nodes are connected, but some frames (transferred units of data) were lost. The nodes
+    /// have not agreed yet on which frames these were.
     Gap,
     /// The other node was silent for too long, and still sends nothing.
     Down,

@@ -102,7 +102,7 @@ fn failure_of(record: FailureRecord, place: &str, now: Nanos) -> FailureReading 
     }
 }
 
-/// Converts the snapshot of a supervision tree into a reading.
+/// Converts the snapshot of a supervision tree into a [`TreeReading`], which telemetry reads.
 fn tree_of(tree: Snapshot, now: Nanos) -> TreeReading {
     let state = match tree.state {
         ChildState::GivenUp => ChildStatus::GivenUp,
@@ -119,7 +119,8 @@ fn tree_of(tree: Snapshot, now: Nanos) -> TreeReading {
     with_children(reading, tree, now)
 }
 
-/// Adds the children of the supervisor `tree` to the reading of this supervisor.
+/// Adds the children of the supervisor `tree` to `reading`, which describes this supervisor for
+/// telemetry.
 fn with_children(reading: TreeReading, tree: Snapshot, now: Nanos) -> TreeReading {
     let is_up = tree.state == ChildState::Up;
     let all = |children: Vec<SnapshotOf>| {
@@ -137,8 +138,8 @@ fn with_children(reading: TreeReading, tree: Snapshot, now: Nanos) -> TreeReadin
     }
 }
 
-/// Converts the state of a child into a reading. `is_up` is true if the supervisor of the child is
-/// running.
+/// Converts the state of a child into a [`TreeReading`], which telemetry reads. `is_up` is true if
+/// the supervisor of the child is running.
 fn child_of(child: SnapshotOf, is_up: bool, now: Nanos) -> TreeReading {
     let has_run = child.restarts > 0 || child.last_failure.is_some();
     let state = match child.state {
