@@ -352,7 +352,7 @@ pub struct JournalReading {
 }
 
 impl Reading {
-    /// Removes all values from the reading, but keeps the allocated memory.
+    /// Removes all values from this reading, but keeps the allocated memory.
     pub(crate) fn clear(&mut self) {
         self.stages.clear();
         self.channels.clear();

@@ -64,8 +64,8 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Copy> Recent<T> {
-    /// Drops the values that are too old for the window. Adds `value`, unless too little time has
-    /// passed since the last added value.
+    /// Drops the values that are too old for the window. Then adds `value`, if enough time has
+    /// passed since a value was last added.
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, value: T) {
         let since = |point: &(Nanos, T)| now.saturating_sub(point.0);
         while self.points.get(1).is_some_and(|p| since(p) >= pace.window) {

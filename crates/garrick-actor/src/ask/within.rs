@@ -46,8 +46,8 @@ struct Deadline<N, R, G> {
     /// The closure that sends the answer to the asker, and the [`Wait`] that keeps the question in
     /// the wait-for graph. `None` once the answer has been sent.
     give: Option<(G, Wait)>,
-    /// Timer that sends `TimeOver`. A turn that has cancelled the timer sets this field to `None`,
-    /// unless the turn panics.
+    /// Timer that sends `TimeOver`. Set to `None` after a turn has cancelled the timer, if this
+    /// turn does not panic.
     timer: Option<Timer>,
     types: PhantomData<fn(N, R)>,
 }

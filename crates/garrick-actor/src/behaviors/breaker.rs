@@ -217,9 +217,9 @@ enum State {
         /// Time from which the breaker passes new probes, even if the current probes have not been
         /// answered.
         until: Nanos,
-        /// Number of probes that were passed to the service since the circuit became half-open.
+        /// Number of probes that were passed to the service since the state became `HalfOpen`.
         out: u32,
-        /// Number of probes that succeeded since the circuit became half-open.
+        /// Number of probes that succeeded since the state became `HalfOpen`.
         passed: u32,
     },
 }

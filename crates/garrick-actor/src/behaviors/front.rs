@@ -19,7 +19,8 @@ use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// The front: the actor whose address users have. The front forwards each message to the core.
+/// The front: the actor whose address users have. The front forwards each message to the core,
+/// which is the actor that does the work.
 pub(super) struct Front<M, A: Actor> {
     /// The actor that does the work (the core), until this actor (the front) starts and spawns it.
     /// `None` after that.

@@ -25,8 +25,8 @@ pub enum Mux<Q, R: 'static> {
     /// The question with this number will not be answered. The actor that receives the numbered
     /// questions sends this message.
     Refuse(u64),
-    /// Stops the mux. Pending questions get no answer. The mux sends this message to itself when
-    /// the actor that receives the numbered questions has stopped.
+    /// Stops the mux (this actor). Pending questions get no answer. The mux sends this message to
+    /// itself when the actor that receives the numbered questions has stopped.
     Close,
 }
 

@@ -86,7 +86,7 @@ impl Office {
         }
     }
 
-    /// Prints a line about a failure to standard error, unless `Builder::on_failure` has set a
+    /// Prints a line about a failure to standard error, if `Builder::on_failure` has set no
     /// function. Logs a `tracing` event in both cases.
     pub(crate) fn write(&self, failure: &Failure) {
         #[cfg(feature = "tracing")]
@@ -104,7 +104,7 @@ impl Office {
         ));
     }
 
-    /// Prints a line to standard error, unless `Builder::on_failure` has set a function.
+    /// Prints a line to standard error, if `Builder::on_failure` has set no function.
     fn print(&self, text: &impl fmt::Display) {
         if self.reporter.is_none() {
             quiet::call(|| eprintln!("garrick: in system `{}`, {text}", self.system));

@@ -24,7 +24,7 @@ const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
 /// A message from a stream that is attached to an actor.
 #[derive(Debug)]
 pub enum Streamed<T> {
-    /// An item of the stream. It counts as in flight until its ticket is dropped.
+    /// An item of the stream. The item counts as in flight until its ticket is dropped.
     Item(T, Ticket),
     /// The stream has ended. This is the last message and is sent once.
     End,

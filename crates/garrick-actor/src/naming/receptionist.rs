@@ -43,7 +43,7 @@ use crate::system::handle::Handle;
 /// ```
 #[derive(Clone)]
 pub struct Receptionist {
-    /// Address of the receptionist's actor, which all handles share.
+    /// Address of the receptionist's actor, which all handles of the receptionist share.
     ///
     /// The functions that are called when a server has stopped contain only a weak reference to
     /// this address. Otherwise, the actor and its servers would keep each other alive forever,

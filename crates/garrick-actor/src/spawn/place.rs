@@ -16,8 +16,8 @@ use crate::system::local::Local;
 /// | a [`Local`] | on the thread of the `Local`; the actor need not be `Send` | `Address<M>` |
 /// | the [`Context`] of a turn | on the worker that runs the turn, if the turn commits | `Address<M>` |
 pub trait Place: Copy {
-    /// The result of spawning an actor `A` with messages of type `M` at this place. This is the
-    /// actor's address, or a `Result` if spawning can fail.
+    /// The result of spawning an actor `A` with messages of type `M` here. This is the actor's
+    /// address, or a `Result` if spawning can fail.
     type Spawned<M, A>;
 
     /// The type of the place after [`Spawn::on`](crate::spawn::Spawn::on) has selected a different
@@ -38,7 +38,7 @@ pub trait Place: Copy {
         T: Task + Send,
         T::Message: Send;
 
-    /// Returns the scheduler's handle to the threads that run the actors of this place.
+    /// Returns the scheduler's handle to the threads that run the actors that are spawned here.
     #[doc(hidden)]
     fn sponsor(self) -> garrick_sched::Handle;
 
@@ -46,12 +46,13 @@ pub trait Place: Copy {
     #[doc(hidden)]
     fn path(&self) -> Option<&ActorPath>;
 
-    /// If this place is a turn, sends the message as an effect of the turn. Otherwise, returns the
-    /// message as an error.
+    /// If this place is the context of a turn, sends the message as an effect of the turn.
+    /// Otherwise, returns the message as an error.
     #[doc(hidden)]
     fn send_in_turn<N: 'static>(self, to: &Address<N>, msg: N) -> Result<(), N>;
 
-    /// Converts the result of spawning an actor into a [`Place::Spawned`].
+    /// Converts the result of spawning an actor into a [`Place::Spawned`], which depends on where
+    /// the actor was spawned.
     #[doc(hidden)]
     fn spawned<M, A>(result: Result<Address<M>, A>) -> Self::Spawned<M, A>;
 }

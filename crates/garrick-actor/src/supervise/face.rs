@@ -79,7 +79,7 @@ pub(super) struct Face {
     /// Children, with their numbers as keys.
     children: BTreeMap<Id, ChildFace>,
     /// Last states of the children that failed and were removed instead of restarted, oldest first.
-    /// Only the latest of these states are kept.
+    /// Only the latest of these states are stored.
     gone: VecDeque<SnapshotOf>,
     /// True once the supervisor has stopped for good.
     has_ended: bool,

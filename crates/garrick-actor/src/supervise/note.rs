@@ -50,8 +50,8 @@ pub(super) enum Report {
     /// The actor has been dropped, or will be dropped later without another report. The supervisor
     /// need not wait until the actor has been dropped.
     Down,
-    /// The turn that handled a kept message was undone. (A message is kept if it arrives while the
-    /// actor cannot handle messages.) The supervisor must send [`Job::Drain`] again.
+    /// The turn that handled a kept message was undone. A message is kept if it arrives while the
+    /// actor cannot handle messages. The supervisor must send [`Job::Drain`] again.
     Undone,
     /// The actor has failed or stopped. The actor handles no message until the supervisor has
     /// decided what to do.

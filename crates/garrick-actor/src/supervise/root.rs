@@ -294,7 +294,7 @@ impl Root {
     }
 
     /// Executes the requests to stop children or the whole tree. Requests that must wait until a
-    /// child has started are kept for later.
+    /// child has started remain stored.
     fn see_off(&mut self) {
         let leaving = self.crew.take_leaving();
         leaving.into_iter().for_each(|id| self.doom(id));
@@ -371,8 +371,8 @@ impl Root {
         }
     }
 
-    /// Executes all steps that the supervisor can execute now: first the steps of its plans, and
-    /// then the step that follows when no plan is left.
+    /// Executes all steps that the supervisor can execute now: first the steps of its plans (sets
+    /// of children to stop and start), and then the step that follows when no plan is left.
     fn go_on(&mut self, turn: &Turn<'_, Note>) -> Flow {
         self.crew.go_on(turn);
         if self.is_stop_wanted || self.crew.is_leaving_any() {

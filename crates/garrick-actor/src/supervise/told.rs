@@ -16,9 +16,9 @@ const LINE_EVERY: Duration = Duration::from_secs(1);
 
 /// The reports of a supervisor about failures of its children.
 ///
-/// Each report is added to the log, and is passed to the function of `Builder::on_failure` unless
-/// reports are switched off. At most one line is printed in each period of length [`LINE_EVERY`].
-/// When the period is over, one more line states how many reports were not printed.
+/// Each report is added to the log, and is passed to the function of `Builder::on_failure` if
+/// reports are not switched off. At most one line is printed in each period of length
+/// [`LINE_EVERY`]. When the period is over, one more line states how many reports were not printed.
 pub(super) struct Told {
     /// Path of the supervisor.
     path: ActorPath,

@@ -249,8 +249,8 @@ pub(crate) struct About {
     pub(crate) task: &'static str,
 }
 
-/// Returns the destination of the failure reports of a system (its office). Returns `None` if the
-/// threads of `sponsor` do not belong to a system.
+/// Returns the office of a system, which is the destination of its failure reports. Returns `None`
+/// if the threads of `sponsor` do not belong to a system.
 fn office_of(sponsor: &garrick_sched::Handle) -> Option<Arc<Office>> {
     Attached::of(sponsor).map(|attached| attached.office.clone())
 }
@@ -288,8 +288,8 @@ impl Tree {
         &self.path
     }
 
-    /// Spawns the seat of a new child on the system `sponsor`. The seat is the task that contains
-    /// the actor of the child.
+    /// Spawns the seat of a new child (the task that contains the actor of the child) on the system
+    /// `sponsor`.
     ///
     /// # Errors
     /// Returns a [`SuperviseError`] if the child cannot be spawned.

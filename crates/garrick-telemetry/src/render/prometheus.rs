@@ -77,7 +77,7 @@ pub(crate) fn render(snapshot: &Snapshot, format: Format) -> String {
     to.end()
 }
 
-/// Adds a metric with all its values, unless it has no values.
+/// Adds a metric with all its values. Has no effect if the metric has no values.
 fn add_family(to: &mut Exposition, family: &Family, exported: &Exported<'_>) {
     let mut has_head = false;
     family.each(exported, |labels, value| {
@@ -149,7 +149,7 @@ fn add_waits(to: &mut Exposition, exported: &Exported<'_>) {
     add_histograms(to, SPONSOR_WAITS, help, waits);
 }
 
-/// Adds all histograms that have the given name, unless there are none.
+/// Adds all histograms that have the given name. Has no effect if there are none.
 fn add_histograms<'a>(
     to: &mut Exposition,
     name: &str,

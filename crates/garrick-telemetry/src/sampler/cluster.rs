@@ -18,8 +18,8 @@ pub(super) struct Clusters {
     kinds: HashMap<String, Meter>,
 }
 
-/// Adds the members, links and kinds of one source to `snapshot`. Drops the recent
-/// counter values of links and kinds that no longer exist.
+/// Adds the cluster members, the links to other nodes and the kinds of entities of one source to
+/// `snapshot`. Drops the recent counter values of links and kinds that no longer exist.
 pub(super) fn add(
     snapshot: &mut Snapshot,
     source: u64,

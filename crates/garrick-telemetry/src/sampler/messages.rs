@@ -30,7 +30,7 @@ struct Kind {
     longest_nanos: u64,
 }
 
-/// The counts of a kind of message in one reading.
+/// The counts of one kind of message, as a source has reported them for one sample.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     turns: u64,
@@ -39,8 +39,8 @@ struct Counts {
 }
 
 impl Kinds {
-    /// Records a reading. Returns the values of each kind. The kind that took the most time in the
-    /// window comes first.
+    /// Records the counts that a source has reported for one sample. Returns the values of each
+    /// kind. The kind that took the most time in the window comes first.
     pub(super) fn push(&mut self, at: At, readings: &[MessageReading]) -> Vec<MessageStatus> {
         let counts = by_name(readings);
         self.by_name.retain(|name, _| counts.contains_key(name));

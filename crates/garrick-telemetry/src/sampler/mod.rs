@@ -277,7 +277,7 @@ impl Sampler {
         self.book.lock().trees()
     }
 
-    /// Returns true if there are neither sources nor a recorder to read.
+    /// Returns true if there is no source and no recorder to read.
     pub(crate) fn is_idle(&self) -> bool {
         #[cfg(feature = "metrics")]
         let has_recorder = self.own.is_some();

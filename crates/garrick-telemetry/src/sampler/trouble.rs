@@ -7,8 +7,8 @@ use crate::snapshot::Snapshot;
 use crate::trouble::{DeadLetters, SharedBook};
 use crate::window::Nanos;
 
-/// Removes three parts from the reading of one source: moves the dead letters to `snapshot`, and
-/// the failures and the supervision trees to `book`.
+/// Removes three parts from the values that one source has reported: moves the dead letters to
+/// `snapshot`, and the failures and the supervision trees to `book`.
 pub(super) fn take(
     book: &SharedBook,
     snapshot: &mut Snapshot,

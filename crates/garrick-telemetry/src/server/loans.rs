@@ -25,8 +25,8 @@ pub(super) const PIECE_BYTES_MAX: usize = 64 * 1024;
 /// in bytes.
 const LENT_BYTES_MAX: usize = 64 << 20;
 
-/// A rendering that clients are reading. The memory is free when all readings have ended, or when
-/// the loan is recalled.
+/// A large rendered response that clients are reading. The memory is free when all clients have
+/// ended their reading, or when the loan is recalled.
 #[derive(Debug)]
 pub(super) struct Loan {
     size: usize,
@@ -34,7 +34,7 @@ pub(super) struct Loan {
     bytes: Mutex<Option<Bytes>>,
 }
 
-/// All renderings that clients are reading.
+/// All large rendered responses that clients are reading.
 #[derive(Debug)]
 pub(crate) struct Loans {
     bytes_max: usize,
@@ -43,14 +43,14 @@ pub(crate) struct Loans {
     lent: Mutex<VecDeque<Weak<Loan>>>,
 }
 
-/// A rendering that one client is reading.
+/// A rendered response that one client is reading.
 #[derive(Debug)]
 pub(super) enum Reading {
-    /// A small rendering that has not been read yet.
+    /// A small rendered response that has not been read yet.
     Small(Bytes),
-    /// A large rendering, of which `read` bytes have been read.
+    /// A large rendered response, of which `read` bytes have been read.
     Large { loan: Arc<Loan>, read: usize },
-    /// The end of a rendering.
+    /// The end of a rendered response.
     End,
 }
 
@@ -75,8 +75,8 @@ impl Loans {
         }
     }
 
-    /// Begins the reading of a rendering. Recalls other loans if all loans together become too
-    /// large.
+    /// Begins to send a rendered response to a client. If all loans (large responses that clients
+    /// are reading) together become too large, recalls the oldest ones.
     pub(super) fn lend(&self, bytes: Bytes) -> Reading {
         if bytes.len() <= PIECE_BYTES_MAX {
             return Reading::Small(bytes);
@@ -183,7 +183,7 @@ impl std::error::Error for Recalled {}
 mod tests {
     use super::*;
 
-    /// Size of the renderings in these tests: two whole pieces and a part.
+    /// Size of the rendered responses in these tests, in bytes: two whole pieces and a part.
     const SIZE: usize = 2 * PIECE_BYTES_MAX + 10;
 
     fn rendering(byte: u8) -> Bytes {

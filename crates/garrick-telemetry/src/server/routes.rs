@@ -90,7 +90,7 @@ fn typed(kind: &'static str, body: impl IntoResponse) -> Response {
     ([(header::CONTENT_TYPE, kind)], body).into_response()
 }
 
-/// Returns an answer with a rendering that other clients may read at the same time.
+/// Returns a response with a rendered body. Other clients may read the same body at the same time.
 fn lent(site: &Site, kind: &'static str, rendering: Bytes) -> Response {
     let reading = site.loans.lend(rendering);
     let length = HeaderValue::from(reading.left());

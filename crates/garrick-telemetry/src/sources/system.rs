@@ -10,8 +10,9 @@ use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
 
-/// Maximum average number of supervised children in a reading. If there are more children, and the
-/// supervision trees change all the time, only some of the readings contain the trees.
+/// Maximum average number of supervised children in a reading (the values for one sample). If there
+/// are more children, and the supervision trees change all the time, only some of the readings
+/// contain the trees.
 const CHILDREN_PER_READING: usize = 500;
 
 /// A source that reads a system of actors. [`IntoSource`](crate::IntoSource) creates this source
@@ -23,8 +24,8 @@ pub struct SystemSource {
     failures: u64,
     /// Value of the system's change counter when the supervision trees were last read.
     changes: u64,
-    /// Number of readings until the supervision trees may be read again. Earlier readings skip the
-    /// trees, even if the trees have changed.
+    /// Number of readings (samples of the system) until the supervision trees may be read again.
+    /// Earlier readings skip the trees, even if the trees have changed.
     rests: usize,
 }
 

@@ -32,7 +32,8 @@ use super::note::{Id, Job, Note};
 use super::policy::{Restart, Shutdown, Strategy};
 use crate::quiet::{self, Several};
 
-/// The children of a supervisor, and the plans that stop and start them.
+/// The children of a supervisor, and the plans (sets of children) by which the supervisor stops and
+/// starts them.
 pub(super) struct Crew {
     /// Children, sorted by number. This is also the order in which they are started.
     slots: Several<BTreeMap<Id, Slot>>,
@@ -41,7 +42,8 @@ pub(super) struct Crew {
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
     /// Requests to stop children for good, in the order of arrival. If a child is being started,
-    /// [`Crew::take_leaving`] moves the request for this child to the plan that starts the child.
+    /// [`Crew::take_leaving`] moves the request for this child to the plan (a set of children to
+    /// stop and start) that starts the child.
     leaving: BTreeMap<Ticket, Id>,
     tickets: Ticket,
     strategy: Strategy,
@@ -127,9 +129,9 @@ impl Crew {
         self.alter(id, |slot| slot.is_doomed = true);
     }
 
-    /// Changes the data of a child. A plan keeps its members in several sets, one for each
-    /// [`Standing`](slot::Standing). If the change affects the standing of the child, moves the
-    /// child to another set of its plan.
+    /// Changes the data of a child. A plan (a set of children to stop and start) keeps its children
+    /// in several sets, one for each [`Standing`](slot::Standing). If the change affects the
+    /// standing of the child, moves the child to another set of its plan.
     fn alter(&mut self, id: Id, change: impl FnOnce(&mut Slot)) {
         let Some(slot) = self.slots.get_mut(&id) else {
             return;
@@ -211,7 +213,8 @@ impl Crew {
     }
 
     /// Takes the requests to stop a child for good, and returns the children that can be stopped
-    /// now. If a child is being started, the plan that starts this child gets the request instead.
+    /// now. If a child is being started, the plan (a set of children to stop and start) that starts
+    /// this child gets the request instead.
     pub(super) fn take_leaving(&mut self) -> Vec<Id> {
         let mut leaving = Vec::new();
         for (ticket, id) in mem::take(&mut self.leaving) {
@@ -229,8 +232,9 @@ impl Crew {
             .extend(tickets.map(|(id, ticket)| (ticket, id)));
     }
 
-    /// Creates a plan that stops the child for good. The new plan may take over the children of
-    /// earlier plans. If `starts` is true, the new plan starts these children again.
+    /// Creates a plan (a set of children to stop and start) that stops the child for good. The new
+    /// plan may take over the children of earlier plans. If `starts` is true, the new plan starts
+    /// these children again.
     pub(super) fn plan_end(&mut self, id: Id, starts: bool) {
         if self.slots.contains_key(&id) {
             self.doom(id);
@@ -268,8 +272,8 @@ impl Crew {
         }
     }
 
-    /// Creates a plan that stops `members`. If `starts` is true, the plan then starts the members
-    /// again after the delay `wait`.
+    /// Creates a plan (a set of children to stop and start) that stops `members`. If `starts` is
+    /// true, the plan then starts the members again after the delay `wait`.
     pub(super) fn plan(&mut self, members: &[Id], wait: Duration, starts: bool) {
         let taken = if self.strategy == Strategy::OneForOne {
             members.iter().for_each(|id| self.quit(*id));
@@ -286,8 +290,8 @@ impl Crew {
         }
     }
 
-    /// Adds a new child to a plan, which starts the child after the children that were added
-    /// earlier.
+    /// Adds a new child to a plan (a set of children to stop and start). The plan starts the child
+    /// after the children that were added earlier.
     pub(super) fn plan_start(&mut self, id: Id) {
         // With this strategy, a new child does not wait until another child has been restarted.
         let queue = if self.strategy == Strategy::OneForOne {
@@ -303,7 +307,8 @@ impl Crew {
         self.join(key, id);
     }
 
-    /// Adds a child to a plan, unless the child already belongs to this plan.
+    /// Adds a child to a plan (a set of children to stop and start). Has no effect if the child
+    /// already belongs to this plan.
     fn join(&mut self, key: Key, id: Id) {
         if let Some(slot) = self.slots.get_mut(&id)
             && slot.plan != Some(key)
@@ -323,8 +328,9 @@ impl Crew {
         }
     }
 
-    /// Removes the plans that contain `members`, merges them into one plan, and returns this plan.
-    /// The merged plan contains all children for which the removed plans still had work to do.
+    /// Removes the plans (sets of children to stop and start) that contain `members`, merges them
+    /// into one plan, and returns this plan. The merged plan contains all children for which the
+    /// removed plans still had work to do.
     fn take_over(&mut self, members: &[Id]) -> Option<(Key, Plan)> {
         let plans_of = members.iter().filter_map(|id| self.slots.get(id)?.plan);
         let keys: BTreeSet<Key> = plans_of.collect();

@@ -40,7 +40,8 @@ pub(super) enum Step {
     None,
     Stop(Id),
     Start(Id),
-    /// Wait for this duration, and then continue the plan with this number.
+    /// Wait for this duration, and then continue the plan (a set of children to stop and start)
+    /// with this number.
     Wait(u64, Duration),
     /// Remove the plan, because it is complete.
     Over,
@@ -54,12 +55,13 @@ pub(super) struct Plan {
     number: u64,
     phase: Phase,
     wait: Duration,
-    /// True if the members must be started again after they have been stopped.
+    /// True if the children of the plan must be started again after they have been stopped.
     starts: bool,
-    /// Four sets of members, one for each [`Standing`]: busy, good, bad and down. Each set is in
-    /// the order of starting.
+    /// Four sets of children of the plan, one for each [`Standing`]: busy, good, bad and down. Each
+    /// set is in the order of starting.
     members: [BTreeSet<Id>; 4],
-    /// Requests to stop members for good as soon as the members are no longer being started.
+    /// Requests to stop children of the plan for good, as soon as these children are no longer
+    /// being started.
     leaving: BTreeSet<(Id, Ticket)>,
 }
 
@@ -89,13 +91,13 @@ impl Plan {
         self.members.iter().map(BTreeSet::len).sum()
     }
 
-    /// Removes and returns all members, in no particular order.
+    /// Removes and returns all children of the plan, in no particular order.
     pub(super) fn take_members(&mut self) -> impl Iterator<Item = Id> + use<> {
         mem::take(&mut self.members).into_iter().flatten()
     }
 
-    /// Removes and returns the members for which the plan has nothing left to do. If the plan is
-    /// starting its members, these are the members that are up. Otherwise, there are none.
+    /// Removes and returns the children for which the plan has nothing left to do. If the plan is
+    /// starting its children, these are the children that are up. Otherwise, there are none.
     pub(super) fn take_done(&mut self) -> BTreeSet<Id> {
         if self.phase != Phase::Starting {
             return BTreeSet::new();
@@ -212,8 +214,9 @@ impl Plans {
         self.made
     }
 
-    /// Adds a plan, and gives it the next number, so that it executes its steps after all other
-    /// plans. `key` is the previous key of the plan, or `None` for a new plan.
+    /// Adds a plan (a set of children to stop and start). Gives it the next number, so that it
+    /// executes its steps after all other plans. `key` is the previous key of the plan, or `None`
+    /// for a new plan.
     pub(super) fn push(&mut self, key: Option<Key>, mut plan: Plan) -> Key {
         plan.number = self.next_number();
         let key = key.unwrap_or(plan.number);
@@ -221,8 +224,8 @@ impl Plans {
         key
     }
 
-    /// Adds a plan. Its number determines its position among the plans, which execute their steps
-    /// in the order of their numbers.
+    /// Adds a plan (a set of children to stop and start). Its number determines its position among
+    /// the plans, which execute their steps in the order of their numbers.
     fn put(&mut self, key: Key, plan: Plan) {
         self.order.insert(plan.number, key);
         if plan.is_open() {
@@ -250,9 +253,9 @@ impl Plans {
         }
     }
 
-    /// Moves a child to another set of its plan, because the standing of the child has changed from
-    /// `before` to `after`. Removes and returns the requests to stop this child, which the caller
-    /// must process again.
+    /// Moves a child to another set of its plan, because the standing (the class) of the child has
+    /// changed from `before` to `after`. Removes and returns the requests to stop this child, which
+    /// the caller must process again.
     pub(super) fn moved(
         &mut self,
         key: Key,
@@ -269,8 +272,8 @@ impl Plans {
         tickets_of(plan, id)
     }
 
-    /// Removes a child from the plan. Removes the plan if it has no other members. Returns the
-    /// requests to stop this child for good.
+    /// Removes a child from the plan (a set of children to stop and start) with this key. Removes
+    /// the plan if it has no other members. Returns the requests to stop this child for good.
     pub(super) fn quit(&mut self, key: Key, id: Id, standing: Standing) -> BTreeSet<(Id, Ticket)> {
         let Some(plan) = self.by_key.get_mut(&key) else {
             return BTreeSet::new();
@@ -284,8 +287,8 @@ impl Plans {
         tickets
     }
 
-    /// Stores a request to stop a child for good. The request is processed after the plan has
-    /// started the child.
+    /// Stores a request to stop a child for good. The request is processed after the plan (a set of
+    /// children to stop and start) has started the child.
     pub(super) fn park(&mut self, key: Key, id: Id, ticket: Ticket) {
         if let Some(plan) = self.by_key.get_mut(&key) {
             plan.leaving.insert((id, ticket));

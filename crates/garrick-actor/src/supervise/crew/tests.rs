@@ -56,8 +56,8 @@ enum Event {
     Add,
     /// A child fails and must be restarted after this number of milliseconds.
     Fail(usize, u64),
-    /// A child must be stopped for good. If the flag is true, the plans that are interrupted by the
-    /// stop are continued.
+    /// A child must be stopped for good. If the flag is true, the plans (sets of children to stop
+    /// and start) that are interrupted by the stop are continued.
     Doom(usize, bool),
     /// The first child with a certain name must be stopped for good once it is up.
     Leave(usize),
