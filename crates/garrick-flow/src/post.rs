@@ -42,8 +42,8 @@ pub(crate) enum Wake {
 const HELD_STEPS_MAX: u32 = 8;
 
 thread_local! {
-    /// Wake-ups that the stages of this thread delay. Empty while no stage of this thread has a
-    /// step to take.
+    /// The wake-ups that stages of this thread have delayed. Empty when no stage of this thread can
+    /// take a step.
     static HELD: RefCell<Vec<Held>> = const { RefCell::new(Vec::new()) };
     /// The stage whose step or destructor runs on this thread, with the id of its graph.
     static CURRENT: Cell<Option<(u64, StageId)>> = const { Cell::new(None) };

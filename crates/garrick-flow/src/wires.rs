@@ -89,7 +89,6 @@ impl Wires {
         search.components
     }
 
-    /// Returns the names of `stages`.
     pub(crate) fn names_of(&self, stages: &[StageId]) -> Vec<String> {
         let names = stages.iter().map(|stage| &self.names[*stage as usize]);
         names.cloned().collect()

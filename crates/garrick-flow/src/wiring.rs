@@ -9,8 +9,8 @@ use crate::channel::{
 /// The list of channel ends that a stage declares to its graph in
 /// [`Stage::wiring`](crate::Stage::wiring).
 pub struct Wiring {
-    /// Id of the graph. The id is needed because a stage may also have ends of another graph's
-    /// channels.
+    /// Id of the graph. Distinguishes the graph's channels from channels of another graph, whose
+    /// ends a stage may also have.
     graph: u64,
     /// The channel ends of the stage. Each entry is the index of a channel, and the side of the
     /// end.

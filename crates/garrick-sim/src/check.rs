@@ -370,7 +370,6 @@ impl Runner<'_> {
         self.run(seed, driver, None)
     }
 
-    /// Sets up a run.
     fn set_up(&mut self, seed: u64) -> Sim {
         let mut sim = Sim::new(seed);
         let set_up = (self.setup)(&mut sim).and_then(|()| sim.check_setup());

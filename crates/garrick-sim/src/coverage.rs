@@ -34,7 +34,7 @@ enum Outcome {
 }
 
 impl Coverage {
-    /// Begins a run.
+    /// Forgets the last messages of the previous run, before a new run begins.
     pub(crate) fn begin(&mut self) {
         self.last.clear();
     }

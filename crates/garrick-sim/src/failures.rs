@@ -33,7 +33,6 @@ impl<T> Failures<T> {
         self.are_any.store(true, Relaxed);
     }
 
-    /// Returns true if there are failures.
     #[inline]
     pub(crate) fn are_any(&self) -> bool {
         self.are_any.load(Relaxed)

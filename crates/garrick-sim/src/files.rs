@@ -58,7 +58,6 @@ pub(crate) fn parse_seed(text: &str) -> Option<u64> {
 /// The parsed content of a file with the choices of a run.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Recorded {
-    /// Seed of the run.
     pub(crate) seed: u64,
     /// Hash of the type names of all actors in the run.
     pub(crate) types: u64,

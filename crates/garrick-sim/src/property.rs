@@ -24,7 +24,7 @@ pub(crate) struct Properties {
     phase: Phase,
 }
 
-/// The part of a run.
+/// The parts of a run, in their order.
 #[derive(Debug, Clone, Copy, Default)]
 enum Phase {
     /// Faults are possible.

@@ -100,7 +100,6 @@ pub(crate) enum End {
     Broken,
 }
 
-/// Observers of a run.
 #[derive(Default)]
 pub(crate) struct Observers<'o> {
     pub(crate) trace: Option<&'o mut Trace>,
@@ -129,7 +128,8 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Length of `moves` when the followed list ended, or when the faults ceased.
+    /// Length of `moves` at the end of the followed list, or at the moment when the faults ceased.
+    /// `None` before this moment.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -362,7 +362,7 @@ impl Execution<'_, '_> {
         });
     }
 
-    /// Lets time pass until `time`, while a list of moves is followed.
+    /// Lets time pass until `time`. Called only while the run follows a list of moves.
     fn wait_until(&mut self, time: Nanos) {
         let trace = &mut self.observers.trace;
         self.schedule.wait_until(self.sim, time, |sim| {

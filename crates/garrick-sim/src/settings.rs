@@ -39,7 +39,7 @@ pub(crate) enum Amount {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choosing {
-    /// A random walk for every second seed, PCT or POS for the others.
+    /// A random walk for every second seed. The strategy PCT or POS for the other seeds.
     Portfolio,
     /// A random walk.
     Walk,

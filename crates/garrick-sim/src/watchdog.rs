@@ -71,7 +71,6 @@ impl Watchdog {
         self.watched.steps.store((steps | 1) + 2, Relaxed);
     }
 
-    /// Records that a run has ended.
     pub(crate) fn end_run(&self) {
         let steps = self.watched.steps.load(Relaxed);
         self.watched.steps.store((steps | 1) + 1, Relaxed);

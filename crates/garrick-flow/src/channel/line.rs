@@ -235,11 +235,11 @@ impl Line {
         self.post.graph()
     }
 
-    /// Registers the stage `waiter`, which is on `side`. The stage is woken when the smallest of
-    /// `counts` that is not reached yet is reached, so that so many values can be taken or so many
-    /// slots can be filled. If all of `counts` are reached, only the close of the channel wakes the
-    /// stage. Replaces an earlier registration of the end, so pass all counts in one call. The
-    /// caller must check the condition again after this call.
+    /// Registers the stage `waiter`, which is on `side`. Each count is a number of values to take
+    /// or of slots to fill. The stage is woken when the smallest count that is not reached yet is
+    /// reached. If all counts are reached already, only the close of the channel wakes the stage.
+    /// Replaces an earlier registration of the end, so pass all counts in one call. The caller must
+    /// check the condition again after this call.
     ///
     /// The protocol has these steps:
     ///
@@ -287,7 +287,8 @@ impl Line {
         let _ = quiet::call(|| waker.map(Waker::wake));
     }
 
-    /// Locks the waker of the end on `side`. This end is used outside the graph.
+    /// Locks the stored waker of the end on `side`. Meant for an end that is used outside the
+    /// graph.
     fn outside(&self, side: Side) -> MutexGuard<'_, Option<Waker>> {
         locked(&self.outside[side as usize])
     }

@@ -23,7 +23,7 @@ pub(super) struct Link {
     seen: usize,
     /// Counter of the sent batches, if this is the sender's end.
     batches: Option<Tally<SIZES>>,
-    /// The side of the channel that this end is on.
+    /// Tells if this end is the sender's end or the receiver's end.
     pub(super) side: Side,
     /// True if the channel knows which stage uses this end.
     known: bool,

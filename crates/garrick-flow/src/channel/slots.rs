@@ -23,7 +23,6 @@
 pub struct Slots {
     /// Minimum capacity of the channel, as a number of values.
     pub(super) capacity: usize,
-    /// Name of the channel.
     pub(super) name: Option<String>,
     /// Number of values in a batch.
     pub(super) batch: Option<usize>,

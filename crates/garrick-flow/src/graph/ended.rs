@@ -71,7 +71,6 @@ impl Ended {
         words.collect()
     }
 
-    /// Returns true if stage `id` has ended.
     pub(super) fn has_ended(&self, id: usize) -> bool {
         self.lock().ends[id].is_some()
     }

@@ -61,7 +61,6 @@ struct View {
     members: Vec<Member>,
     /// The channels, indexed by their ids.
     lines: Lines,
-    /// The stages that have ended.
     ended: Arc<Ended>,
 }
 

@@ -19,7 +19,8 @@ pub(super) struct Shape {
     users: Vec<[Option<StageId>; 2]>,
     /// Edges from sending stages to receiving stages. Feedback channels are not included.
     wires: Wires,
-    /// Strongly connected component of each stage, with feedback channels included.
+    /// Index of the strongly connected component of each stage. The components include feedback
+    /// channels.
     components: Vec<usize>,
     /// For each stage, true if it is a source.
     sources: Vec<bool>,

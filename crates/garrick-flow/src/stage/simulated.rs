@@ -27,10 +27,10 @@ const FOREIGN_WAKE: &str = "another thread has woken this stage, so two runs may
 /// A callback that gets the name of a failed stage and the reason for the failure.
 pub(crate) type OnFailure = Arc<dyn Fn(&str, String) + Send + Sync>;
 
-/// Runs a stage in a simulation, with the same code that runs a stage on a thread.
+/// A task that runs a stage in a simulation, with the same code that runs a stage on a thread.
 ///
 /// The simulation chooses when each message is delivered, so it chooses which stage takes its next
-/// step. The task has a label, which traces show, and its messages have kinds.
+/// step. Traces show the label of the task and the kinds of its messages.
 pub(crate) struct SimulatedTask<S: Stage> {
     task: StageTask<S>,
     watched: Watched,

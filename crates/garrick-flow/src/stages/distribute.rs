@@ -11,8 +11,8 @@ pub struct Distribute<T> {
     outputs: Senders<T>,
     /// Index of the output that is tried first in the next step.
     next: usize,
-    /// The stage is woken when the input has at least `wanted` values, and at least one output has
-    /// `wanted` free slots.
+    /// Minimum number of values in the input, and of free slots in at least one output, at which
+    /// the stage is woken.
     wanted: usize,
 }
 

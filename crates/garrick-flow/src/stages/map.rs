@@ -11,8 +11,8 @@ pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// The stage is woken when the input has at least `wanted` values, and the output has at least
-    /// `wanted` free slots.
+    /// Minimum number of values in the input, and of free slots in the output, at which the stage
+    /// is woken.
     wanted: usize,
 }
 

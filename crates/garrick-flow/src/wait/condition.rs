@@ -110,8 +110,8 @@ impl Condition {
         side == other_side && first < other_first + other_len && other_first < first + len
     }
 
-    /// Returns true if this condition refers to channels and is not met, and if `is_inside` returns
-    /// true for each of these channels that is not ready.
+    /// Returns true if this condition waits for channels and is not met, and all channels that are
+    /// not ready satisfy `is_inside`.
     pub(super) fn is_up_to(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Self::Ends { side, count, .. } = *self else {
             return false;

@@ -11,7 +11,6 @@ pub(super) struct Terms {
     conditions: [Condition; CONDITIONS_MAX],
     /// Bit `i` is set if the condition with the index `i` is the first one of a term.
     firsts: u8,
-    /// Number of conditions.
     len: u8,
 }
 

@@ -24,8 +24,8 @@ pub struct Letter {
     pub body: Vec<u8>,
 }
 
-/// The number of the last letter (durable message) that was handled from one sender, with the
-/// answer.
+/// The number of the last letter (durable message) from one sender that was handled, and the answer
+/// to this letter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -74,7 +74,8 @@ impl Letters {
         })
     }
 
-    /// Returns the letter with this number, if it is the oldest letter to its receiver.
+    /// Returns the unconfirmed letter (durable message) with this number, if it is the oldest one
+    /// to its receiver. `from` is the name of the sender.
     pub(super) fn under_way(&self, from: &str, number: u64) -> Option<Letter> {
         let is_it = |line: &VecDeque<(u64, Vec<u8>)>| {
             line.front().is_some_and(|(first, _)| *first == number)

@@ -51,7 +51,7 @@ impl SegmentLog {
     }
 
     /// Begins a group of about `size` bytes. If the last segment is full, begins the group in a new
-    /// one.
+    /// segment.
     pub(super) fn begin(&mut self, size: usize) -> Result<Writer<'_>, JournalError> {
         if size > GROUP_MAX {
             return Err(JournalError::TooLarge {

@@ -18,7 +18,6 @@ const MAGIC: [u8; 8] = *b"GARRJNL\x02";
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Number of the segment.
     pub(super) segment: u64,
     /// Length of the previous segment in bytes. Bytes after this length were never acknowledged.
     pub(super) previous_length: u64,

@@ -53,7 +53,7 @@ struct Reading {
     journals: HashMap<u64, Read>,
     /// Numbers of journals that were deleted.
     deleted: HashSet<u64>,
-    /// Largest number that was given to a journal of the log.
+    /// Largest number that identifies a journal in the log.
     last: u64,
     /// Number of events in each segment.
     events: BTreeMap<u32, u64>,

@@ -41,7 +41,7 @@ pub(super) fn is_name(name: &str) -> bool {
     of_name(name).is_some()
 }
 
-/// Returns the numbers of the snapshots of each journal.
+/// Returns, for each journal, the sequence numbers of its snapshots.
 pub(super) fn found(names: &[String]) -> HashMap<u64, Vec<u64>> {
     let mut found: HashMap<_, Vec<_>> = HashMap::new();
     for (journal, number) in names.iter().filter_map(|name| of_name(name)) {

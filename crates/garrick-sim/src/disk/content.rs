@@ -45,7 +45,7 @@ pub(super) struct Loss {
 enum Survivors {
     /// The first changes survive, up to this number of bytes.
     First(usize),
-    /// Each change survives or is lost at random.
+    /// Each change is kept or lost at random.
     Any,
 }
 

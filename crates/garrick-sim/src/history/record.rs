@@ -36,12 +36,12 @@ pub enum Outcome<Ret> {
     Pending,
     /// The operation has failed, and has had no effect.
     Failed {
-        /// The time of the failure.
+        /// The position of the failure among the recorded events.
         time: usize,
     },
     /// The operation has returned, and has taken effect between its invocation and its return.
     Returned {
-        /// The time of the return.
+        /// The position of the return among the recorded events.
         time: usize,
         /// The returned value.
         ret: Ret,

@@ -68,9 +68,9 @@ impl Schedule {
         }
     }
 
-    /// Finds the choices that can be taken now. Calls `absorb` when choices may have been caused or
-    /// tasks may have been created. `absorb` must remove the records of these choices and tasks
-    /// from the simulation.
+    /// Finds the choices that can be taken now. Calls `absorb` after each action that may have
+    /// caused new choices or created tasks. `absorb` must remove the simulation's records of these
+    /// choices and tasks.
     pub(crate) fn prepare(&mut self, sim: &mut Sim, mode: Mode, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, mode, &mut absorb);

@@ -27,7 +27,7 @@ const LENGTH_FIRST: u64 = 32;
 /// Bit that is set in the initial priorities, so that they are higher than the lowered priorities.
 const HIGH: u64 = 1 << 63;
 
-/// A chain with a lowered priority.
+/// A group of actions (a chain) whose priority was lowered, with its new priority.
 #[derive(Clone, Copy, Debug)]
 struct Lowered {
     chain: u64,

@@ -7,7 +7,8 @@
 
 /// The set of the operations that are already in the order of the search.
 pub(super) struct Linearized {
-    /// The number of returned operations in the part.
+    /// The number of all operations in the history's part that have returned, even if they are not
+    /// in the set.
     split: usize,
     /// Those operations in the set that have returned.
     returned: Bits,
@@ -55,7 +56,7 @@ impl Linearized {
 /// that is not empty.
 struct Bits {
     words: Vec<u64>,
-    /// The index of the first word that is not full.
+    /// The index of the first word in which not all bits are set.
     start: usize,
     /// The index after the last word that is not empty.
     end: usize,

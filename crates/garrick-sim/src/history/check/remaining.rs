@@ -105,10 +105,9 @@ impl Remaining {
         }
     }
 
-    /// Returns the first of the pending operations that may come next in the order, beginning the
-    /// search with the operation `pending`. Of equal operations, only the one that was invoked
-    /// first may come next. This rule misses no order, because swapping equal operations changes
-    /// nothing.
+    /// Searches the pending operations from `pending` on, and returns the first one that may come
+    /// next in the order. Of equal operations, only the one that was invoked first may come next.
+    /// This rule misses no order, because swapping equal operations changes nothing.
     fn pending_from(&self, mut pending: Option<usize>) -> Option<usize> {
         pending?;
         let deadline = self

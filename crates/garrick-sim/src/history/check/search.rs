@@ -73,7 +73,7 @@ struct Level<S> {
     waiting: VecDeque<Branch<S>>,
 }
 
-/// A configuration of one level of the search.
+/// A configuration: a state of the model, and the pending operations that have led to it.
 struct Branch<S> {
     state: S,
     /// The pending operations that come after the last returned operation in the order.

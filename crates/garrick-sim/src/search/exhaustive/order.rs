@@ -20,7 +20,7 @@ pub(super) fn commute<A: Action>(one: A, other: A) -> bool {
     differ && one.chain() != other.chain()
 }
 
-/// A set of steps.
+/// A set of steps. Step `n` is in the set if bit `n % 64` of word `n / 64` is set.
 #[derive(Clone, Debug, Default)]
 struct Past(Vec<u64>);
 
