@@ -73,8 +73,8 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
 
 /// State that all channel ends and stages of a graph share.
 pub(crate) struct Post {
-    /// Id of the graph, unique in this process. The id is needed because a stage may also have ends
-    /// of another graph's channels.
+    /// Id of the graph, unique in this process. Distinguishes the graph's channels from channels of
+    /// another graph, whose ends a stage may also have.
     graph: u64,
     /// Address of each stage, for wake-ups. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,
@@ -288,7 +288,6 @@ impl Post {
         }
     }
 
-    /// Returns the vote of `stage`.
     pub(crate) fn vote(&self, stage: StageId) -> Vote {
         self.ballot.vote(stage)
     }

@@ -17,8 +17,9 @@ pub(crate) struct Alarm {
 
 impl Alarm {
     /// Makes sure that a [`Wake::Timer`] arrives at the current stage no later than `deadline`. If
-    /// the timer is already set for an earlier time, it stays: a stage that often waits for a long
-    /// time does not set its timer each time. Otherwise, `deadline` replaces the earlier setting.
+    /// the timer is already set for an earlier time, leaves it unchanged, so that a stage that
+    /// often waits for a long time need not set its timer each time. Otherwise, `deadline` replaces
+    /// the earlier setting.
     pub(crate) fn set(&mut self, deadline: Nanos, turn: &Turn<'_, Wake>) {
         if self.due.is_some_and(|due| due <= deadline) {
             return;

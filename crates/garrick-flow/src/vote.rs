@@ -64,7 +64,7 @@ impl Ballot {
         self.count(&votes)
     }
 
-    /// Records the vote of `stage`. Returns true if the stop is agreed with this vote.
+    /// Records the vote of `stage`. Returns true if this is the last vote that was needed to stop.
     pub(crate) fn cast(&self, stage: StageId, vote: Vote) -> bool {
         let mut votes = self.lock();
         if let Some(place) = votes.get_mut(stage as usize) {
@@ -73,14 +73,13 @@ impl Ballot {
         !self.is_agreed() && self.is_asked() && self.count(&votes)
     }
 
-    /// Requests the stop, and marks it as agreed, even if a stage vetoes.
+    /// Requests a stop of the graph, and marks the stop as agreed, even if a stage vetoes.
     pub(crate) fn overrule(&self) {
         // Release, both: pair with the Acquires in `is_asked` and `is_agreed`.
         self.asked.store(true, Release);
         self.agreed.store(true, Release);
     }
 
-    /// Returns the vote of `stage`.
     pub(crate) fn vote(&self, stage: StageId) -> Vote {
         let votes = self.lock();
         votes.get(stage as usize).cloned().unwrap_or(Vote::Missing)
@@ -93,7 +92,7 @@ impl Ballot {
         self.asked.load(Acquire)
     }
 
-    /// Returns true if the stop is agreed, so that the sources must end.
+    /// Returns true if the stop of the graph is agreed. Then the sources must end.
     #[inline]
     pub(crate) fn is_agreed(&self) -> bool {
         // Acquire: pairs with the Release in `count` and `overrule`; everything that happened

@@ -202,7 +202,8 @@ pub(crate) struct SimWorld {
 }
 
 impl SimWorld {
-    /// Creates the world of a node. All seeds that the world returns depend only on `seed`.
+    /// Creates the world of a node, which gives the node its time and its seeds. All seeds depend
+    /// only on `seed`.
     pub(crate) fn new(clock: NodeClock, seed: u64) -> Self {
         Self {
             clock,

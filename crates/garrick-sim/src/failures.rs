@@ -26,7 +26,6 @@ impl<T> Failures<T> {
         self.list.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a failure.
     pub(crate) fn add(&self, failure: T) {
         let mut list = self.list();
         list.push(failure);

@@ -84,7 +84,7 @@ impl Partition {
 /// The probability that a turn fails, for one type of actor or for all types.
 #[derive(Debug)]
 struct Failing {
-    /// Name of the type. `None` stands for all types.
+    /// Name of the actor's type. `None` stands for all types.
     of: Option<&'static str>,
     per_mille: u32,
 }

@@ -15,7 +15,7 @@ type Holds = Box<dyn FnMut(&Facts) -> bool>;
 /// explains why.
 type Explains = Box<dyn FnOnce(&Facts) -> Result<(), String>>;
 
-/// Properties of a run.
+/// The properties that a run must have.
 #[derive(Default)]
 pub(crate) struct Properties {
     always: Vec<(String, Holds)>,

@@ -57,7 +57,6 @@ impl Then {
     }
 }
 
-/// Limits of a run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Maximum number of steps with faults. Also the maximum number of steps in the part without
@@ -112,7 +111,8 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Length of `moves` when the followed list ended, or when the faults ceased.
+    /// Length of `moves` at the end of the followed list, or at the moment when the faults ceased.
+    /// Otherwise the length at the end of the run.
     pub(crate) before_calm: usize,
     /// True if each message has a time at which it arrives.
     pub(crate) has_times: bool,
@@ -519,12 +519,12 @@ fn default_of(enabled: &[Choice]) -> Option<(usize, Fate)> {
     Some((index, Fate::Happens))
 }
 
-/// Adds a number to a hash.
+/// Returns `hash`, extended by `number`.
 fn hashed(hash: u64, number: u64) -> u64 {
     (hash.rotate_left(5) ^ number).wrapping_mul(HASH_FACTOR)
 }
 
-/// Adds a step to a hash.
+/// Returns `hash`, extended by a step.
 fn hash_step(hash: u64, choice: Choice, fate: Fate) -> u64 {
     let hash = hashed(hash, fate as u64);
     match choice {

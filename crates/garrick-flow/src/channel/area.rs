@@ -28,9 +28,9 @@ use crate::cache;
 /// Size of the memory area that a channel's values cycle through, divided by the size of the
 /// second-level cache.
 const CACHES: usize = 2;
-/// Size of the second-level cache, divided by the size of the smallest channel that gets more
-/// memory than its values need. Smaller channels do not always become faster with more memory, and
-/// their memory would grow by a large factor.
+/// A channel gets more memory than its values need if its values need at least the size of the
+/// second-level cache divided by this number. Smaller channels do not always become faster with
+/// more memory, and their memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
 /// Returns the minimum number of slots that a channel for `capacity` values must allocate.

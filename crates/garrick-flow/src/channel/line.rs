@@ -189,7 +189,7 @@ impl Line {
         if met { Met::Yes } else { Met::No }
     }
 
-    /// Returns true if the end opposite to `side` is gone, or the graph has closed the channel.
+    /// Returns true if the end on the other side was dropped, or the graph has closed the channel.
     #[inline]
     pub(super) fn is_over_for(&self, side: Side) -> bool {
         let is_closed = match side {
@@ -266,9 +266,9 @@ impl Line {
         moving.arm(next.unwrap_or(CLOSE_ONLY), waiter);
     }
 
-    /// Registers `waker`, for an end outside the graph, to be woken when one value can be taken or
-    /// one slot can be filled. Replaces the waker that was registered before. The caller must check
-    /// the condition again after this call.
+    /// Registers `waker` for an end that is used outside the graph. The waker is called when one
+    /// value can be taken or one slot can be filled. Replaces the waker that was registered before.
+    /// The caller must check the condition again after this call.
     pub(super) fn arm_outside(&self, side: Side, waker: Waker) {
         // Drop the earlier waker only after the lock is released: the destructor may run user code.
         let before = self.outside(side).replace(waker);
@@ -312,7 +312,8 @@ impl Line {
         locked(&self.bells[side as usize]).rung
     }
 
-    /// Resets the bell on `side`, so that a later ring makes the stage take another step.
+    /// Resets the bell (the wake-up flag) on `side`, so that a later ring makes the stage take
+    /// another step.
     pub(crate) fn answer(&self, side: Side) {
         *locked(&self.bells[side as usize]) = Bell::default();
     }

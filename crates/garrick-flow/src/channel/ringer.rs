@@ -22,7 +22,7 @@ pub(crate) struct Ringer {
 }
 
 impl Ringer {
-    /// Creates a ringer for a future that has not been polled yet, and the waker for it.
+    /// Creates the `Ringer` of a future that has not been polled yet, and the waker that uses it.
     pub(crate) fn new(line: &Arc<Line>, side: Side) -> (Arc<Self>, Waker) {
         let ringer = Arc::new(Self {
             line: Arc::clone(line),

@@ -45,7 +45,7 @@ impl Crew {
 /// A thread that several stages share. Created by [`Graph::team`].
 #[derive(Debug)]
 pub struct Team<'a> {
-    /// The graph, whose list of threads ends with this team.
+    /// The graph. This team is the last one in the graph's list of threads.
     graph: &'a mut Graph,
 }
 

@@ -52,8 +52,8 @@ pub struct Restarting<E, S, M, F> {
     up: Option<(S, Nanos)>,
     /// Time at which the next state must be created.
     due: Nanos,
-    /// Function that declares the channel ends in the kept part. Does nothing unless
-    /// [`Restarting::telling`] was called.
+    /// Function that declares the channel ends among the values that outlive a panic. Does nothing
+    /// unless [`Restarting::telling`] was called.
     tell: fn(&E, &mut Wiring),
 }
 

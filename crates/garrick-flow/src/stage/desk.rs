@@ -31,7 +31,6 @@ impl LastPanic {
 /// the steps return are not included.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
-    /// Id of the stage.
     pub(crate) id: StageId,
     /// Vote of the current step on stopping the graph.
     pub(crate) ballot: Paper,

@@ -31,7 +31,6 @@ pub(crate) enum Outcome {
 
 /// The parts of a graph that the runner of one stage uses.
 pub(crate) struct Env {
-    /// Id of the stage.
     pub(crate) id: StageId,
     /// True if the stage ends as soon as all stages have agreed to stop the graph.
     pub(crate) is_source: bool,
@@ -239,7 +238,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Publishes the vote of the last step, if it differs from the vote before.
+    /// Publishes the stage's vote on stopping the graph, if the last step has changed this vote.
     #[cold]
     fn cast(&mut self) {
         let Some(env) = &mut self.env else { return };

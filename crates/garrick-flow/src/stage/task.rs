@@ -139,8 +139,8 @@ mod tests {
         }
     }
 
-    /// Starts `graph`, which has one stage, on the sponsor of `handle`. Returns the state of the
-    /// graph, and the number of messages that timers have sent to the stage.
+    /// Starts `graph`, which has one stage, on the thread pool (sponsor) of `handle`. Returns the
+    /// state of the graph, and the number of messages that timers have sent to the stage.
     fn start(graph: Graph, handle: &Handle) -> (Opened, Arc<AtomicU64>) {
         let (opened, stages) = Opened::by_hand(graph).unwrap();
         let timers = Arc::<AtomicU64>::default();
@@ -221,7 +221,8 @@ mod tests {
 
         fn poll(&self) {}
     }
-    /// Creates the only driver of a sponsor with one worker.
+    /// Creates the only driver of a thread pool (sponsor) with one worker. The driver waits when
+    /// the worker has nothing to do.
     struct One(Sender<Option<Duration>>);
 
     impl Drivers for One {
@@ -233,8 +234,8 @@ mod tests {
         }
     }
 
-    /// Waits until the thread sleeps with a time limit if `has_limit` is true, or otherwise without
-    /// a time limit.
+    /// Waits until the thread goes to sleep. If `has_limit` is true, the sleep must have a time
+    /// limit. Otherwise, it must have none.
     #[track_caller]
     fn sleeps(limits: &Receiver<Option<Duration>>, has_limit: bool) {
         let soon = Duration::from_secs(30);

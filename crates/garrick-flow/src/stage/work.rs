@@ -41,8 +41,8 @@ const WATCHES: usize = 4;
 const COUNTS: usize = WATCHES + 4;
 
 thread_local! {
-    /// Moment up to which the time of this thread has been assigned to stages. `None` if the thread
-    /// may have slept after this moment.
+    /// Point in time up to which stages have been charged for the time of this thread. `None` if
+    /// the thread may have slept since then.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
 
@@ -57,7 +57,7 @@ enum Doing {
     Starves = 1,
     /// The stage waits for room in a channel.
     IsFull = 2,
-    /// The stage waits for something else, such as a timer.
+    /// The stage waits for something other than a channel, such as a timer.
     Pauses = 3,
 }
 

@@ -9,8 +9,8 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// The stage is woken when the input has at least `wanted` values, and each output has at least
-    /// `wanted` free slots.
+    /// Minimum number of values in the input, and of free slots in each output, at which the stage
+    /// is woken.
     wanted: usize,
 }
 

@@ -11,8 +11,8 @@ pub struct Buffered<In, Out, F> {
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// The stage is woken when the input has at least `wanted` values, and the output has at least
-    /// `wanted` free slots.
+    /// Minimum number of values in the input, and of free slots in the output, at which the stage
+    /// is woken.
     pub(super) wanted: usize,
 }
 

@@ -10,8 +10,8 @@ pub struct Merge<T> {
     output: Sender<T>,
     /// Index of the input that is read first in the next step.
     next: usize,
-    /// The stage is woken when at least one input has `wanted` values, and the output has at least
-    /// `wanted` free slots.
+    /// Minimum number of values in at least one input, and of free slots in the output, at which
+    /// the stage is woken.
     wanted: usize,
 }
 

@@ -170,9 +170,10 @@ impl Wait {
         Self::ends(side, (line.id, 1), 1, Some(line), count)
     }
 
-    /// Waits until `need` of `len` channels are ready. The indices of these channels are
-    /// consecutive and begin with `first`. A channel is ready if the end on `side` can take `count`
-    /// values or fill `count` slots. All of these channels have the same capacity as `line`.
+    /// Returns a condition that is met when `need` of `len` channels are ready. The indices of
+    /// these channels are consecutive and begin with `first`. A channel is ready if the end on
+    /// `side` can take `count` values or fill `count` slots. All of these channels have the same
+    /// capacity as `line`.
     fn ends(
         side: Side,
         (first, len): (u32, u32),
@@ -192,7 +193,8 @@ impl Wait {
         })
     }
 
-    /// Waits until the bell at one end of a channel is rung, for example by the waker of a future.
+    /// Returns a condition that is met when the bell (the wake-up flag) at one end of a channel is
+    /// rung, for example by the waker of a future.
     pub(crate) fn rung(line: &Line, side: Side) -> Self {
         let channel = line.id;
         Self::of(Condition::Rung { side, channel })

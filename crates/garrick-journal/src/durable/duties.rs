@@ -142,7 +142,7 @@ impl Change {
 /// A duty: an effect or a reminder that is not done.
 #[derive(Debug)]
 struct Duty {
-    /// Sequence number of the event that has requested the duty.
+    /// Sequence number of the event that has requested the effect or reminder.
     number: u64,
     /// Time of a reminder in nanoseconds since the epoch.
     at: Option<u64>,

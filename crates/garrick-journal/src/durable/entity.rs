@@ -383,7 +383,7 @@ impl<A: DurableActor> Entity<A> {
         Ok((next, batch))
     }
 
-    /// Handles a message. Puts the state back unless the turn fails.
+    /// Handles a message. Afterwards stores the state in this entity again, unless the turn fails.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
         let mut loaded = self.load(cx)?;
         if !loaded.is_told {

@@ -37,7 +37,8 @@ pub(super) struct Taken {
 /// letter from each sender.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
-    /// Unconfirmed letters by receiver, oldest first: the number and the content of each.
+    /// Unconfirmed letters (durable messages) by receiver, oldest first. Each letter is stored as
+    /// its number and its content.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
     /// The last handled letter from each sender, by the name of the sender.
     inbox: BTreeMap<String, Taken>,

@@ -17,7 +17,7 @@ pub(super) struct Waits {
     /// far, and the time at which this turn was appended. The following turns, up to the next
     /// entry, were not appended before this time.
     marks: VecDeque<(u64, Nanos)>,
-    /// True if a turn was appended since turns were last taken.
+    /// True if a turn was appended to the queue after the last call of `take`.
     is_marked: bool,
     /// Number of turns in the group that is being written, and a lower bound for the times at which
     /// the turns were appended.

@@ -124,7 +124,7 @@ pub(super) struct Writer<'l> {
     log: &'l mut SegmentLog,
     /// Number of the segment to which the group is written.
     segment: u32,
-    /// Length of the segment before the group.
+    /// Length of the segment before the group was written.
     start: u32,
     /// Number of frames in the group so far.
     count: u32,

@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::frame::{Frame, event_bytes};
 use crate::group::JournalId;
 
-/// Size in bytes at which a group of copies is appended.
+/// Size in bytes at which a group of copied events is appended to the log.
 const COPIED_BYTES: usize = 4 << 20;
 
 /// Result of a compaction.

@@ -5,7 +5,7 @@ use crate::error::JournalError;
 /// Size of a header in bytes.
 pub(super) const HEADER_BYTES: usize = 48;
 
-/// Position of the checksum.
+/// Position of the checksum in a header.
 const SUM_AT: usize = HEADER_BYTES - 4;
 
 /// First bytes of a segment. The last one is the version of the format.

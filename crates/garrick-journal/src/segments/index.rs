@@ -15,7 +15,6 @@ pub(super) const SNAPSHOTS_KEPT: usize = 2;
 /// The place of an event in the segments (the files of a log).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
-    /// Number of the segment.
     pub(super) segment: u32,
     /// Position of the frame in the segment.
     pub(super) at: u32,
@@ -82,7 +81,7 @@ pub(super) struct Held {
 pub(super) struct Index {
     ids: HashMap<Arc<str>, JournalId>,
     journals: HashMap<JournalId, Journal>,
-    /// Largest number that was ever given to a journal of the log.
+    /// Largest number that has ever identified a journal of the log.
     last: u64,
     /// Counts of the events in each segment.
     held: BTreeMap<u32, Held>,
@@ -114,7 +113,8 @@ impl Index {
         self.journals.insert(id, journal);
     }
 
-    /// Records that the number `id` was given to a journal that no longer exists.
+    /// Records that the number `id` identified a journal that no longer exists. So the number is
+    /// not used again.
     pub(super) fn note_given(&mut self, id: u64) {
         self.last = self.last.max(id);
     }
@@ -177,7 +177,8 @@ impl Index {
         }
     }
 
-    /// Drops the places of the events that the older of the two kept snapshots covers.
+    /// Removes the places of events that are not needed, because the older of the two kept
+    /// snapshots covers them.
     pub(super) fn trim(&mut self, id: JournalId) {
         let Some(journal) = self.journals.get_mut(&id) else {
             return;
@@ -193,7 +194,6 @@ impl Index {
         }
     }
 
-    /// Removes a journal.
     pub(super) fn remove(&mut self, id: JournalId) -> Option<Journal> {
         let journal = self.journals.remove(&id)?;
         self.ids.remove(&journal.name);

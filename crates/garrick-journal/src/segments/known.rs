@@ -76,13 +76,14 @@ pub(super) fn journal_of(
     Ok(journal)
 }
 
-/// Returns the sequence number of the last event of a journal that is not needed. `whole` is the
-/// number of the newest event with the whole state, or 0. `events` has each event once, ascending.
+/// Returns the number of the last event that is not needed in a journal. `whole` is the number of
+/// the newest event with the whole state, or 0. `events` has each event once, ascending.
 ///
-/// This number does not depend on the number of snapshots alone: a damaged snapshot was set apart,
-/// but the events that the older snapshot covers had been removed before that. So if one of these
-/// events is missing, none of them counts. If all are there, they can be read instead of a damaged
-/// snapshot. An event after the oldest snapshot must never be missing.
+/// The snapshots alone do not determine the result: a damaged snapshot may have been set apart
+/// after the events that an older snapshot covers were removed. If an event that the oldest
+/// snapshot covers is missing, no event that it covers is needed. If all of these events are there,
+/// they can be read instead of a damaged snapshot. An event after the oldest snapshot must never be
+/// missing.
 fn first_horizon(journal: &Journal, whole: u64, events: &[(u64, Place)]) -> u64 {
     let horizon = journal.horizon().max(whole.saturating_sub(1));
     let covered = journal.snapshots.first().copied().unwrap_or(0);

@@ -301,7 +301,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
 /// Reason why a snapshot is not used.
 const UNKNOWN: &str = "the log has no journal with this number, and does not tell that it had one";
 
-/// The segments that are needed.
+/// The segments that are needed, and the names of files that are not.
 struct Needed {
     /// Number of the oldest needed segment, even if it does not exist yet.
     oldest: u32,
@@ -405,7 +405,7 @@ struct Chain {
     segments: BTreeMap<u32, Segment>,
     reading: Reading,
     next_group: Option<u64>,
-    /// The last segment so far. Its groups are read when its end is known.
+    /// The segment that was added last. Its groups are read when its end is known.
     waiting: Option<Waiting>,
     last: LastGroup,
 }
@@ -485,7 +485,7 @@ impl Chain {
         }
     }
 
-    /// Reads the groups of the last segment so far, because its end is now known.
+    /// Reads the groups of the segment that was added last. Its end is known now.
     fn end(&mut self, end: &End) -> Result<(), JournalError> {
         let Some(Waiting {
             number,

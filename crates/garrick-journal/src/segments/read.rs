@@ -158,9 +158,10 @@ fn frame_at<'b, 'p>(
     Ok(window.frame_at(place))
 }
 
-/// Returns the number of bytes to read together, from the first place to [`TAIL_BYTES`] bytes after
-/// the last place of the same read. In one read, neighboring places are at most [`GAP_BYTES`] bytes
-/// apart. The result is at most [`WINDOW_BYTES`].
+/// Returns the number of bytes to read at once: from the first place to [`TAIL_BYTES`] bytes after
+/// the last place that is read together with it. Neighboring places are read together if they are
+/// in the same segment and at most [`GAP_BYTES`] bytes apart. The result is at most
+/// [`WINDOW_BYTES`].
 fn length_of<'p>(places: impl Iterator<Item = &'p Place>) -> u64 {
     let mut places = places.copied();
     let Some(first) = places.next() else {

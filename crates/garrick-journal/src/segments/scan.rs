@@ -12,7 +12,7 @@ pub(super) struct Scanned {
     pub(super) last: usize,
     /// End of the last complete group, or the end of the header if there is no complete group.
     pub(super) end: usize,
-    /// Number of frames of the last complete group, without its commit.
+    /// Number of frames of the last complete group, without its commit frame.
     count: u32,
     /// Sequence number of the group that follows the last complete group.
     pub(super) next_group: u64,

@@ -180,8 +180,8 @@ impl SqliteLog {
         self.is_broken.load(Relaxed)
     }
 
-    /// Records that it is not known what is in the log. From now on, nothing is written, not even
-    /// when the database is closed.
+    /// Marks the log as broken, because its content is unknown. From now on, nothing is written,
+    /// not even when the database is closed.
     fn set_broken(&self, writer: &Connection, cause: Arc<str>) {
         self.is_broken.store(true, Relaxed);
         self.cause().get_or_insert(cause);

@@ -21,7 +21,7 @@ struct Named {
 pub(super) struct Names {
     ids: HashMap<Arc<str>, u64>,
     names: HashMap<u64, Named>,
-    /// Largest number that was given to a journal.
+    /// Largest number that has ever identified a journal.
     last: u64,
 }
 

@@ -47,12 +47,13 @@ impl Draws {
     }
 }
 
-/// Adds a text to a hash. The end of the text is marked with the byte 0xff, which no text contains.
+/// Returns `hash`, extended by `text`. The end of the text is marked with the byte 0xff, which no
+/// text contains.
 pub(super) fn hash_text(hash: u64, text: &str) -> u64 {
     hash_bytes(hash_bytes(hash, text.as_bytes()), &[0xff])
 }
 
-/// Adds bytes to a hash.
+/// Returns `hash`, extended by `bytes`.
 pub(super) fn hash_bytes(hash: u64, bytes: &[u8]) -> u64 {
     let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(FNV_FACTOR);
     bytes.iter().fold(hash ^ FNV_BASIS, add)
@@ -141,7 +142,7 @@ impl Conditions<'_> {
         failed(self.disk, operation)
     }
 
-    /// Reports a fault.
+    /// Adds an entry to the list of faults that have happened.
     pub(super) fn report(&mut self, file: &str, what: DiskEvent) {
         self.faults.push(DiskFault {
             disk: self.disk.to_owned(),

@@ -2,7 +2,6 @@
 
 use crate::search::Rng;
 
-/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     /// Bytes that programs read.
@@ -28,7 +27,7 @@ pub(super) struct Damage {
     pub(super) tears: bool,
     /// True if a change may survive although an earlier change is lost.
     pub(super) reorders: bool,
-    /// True if no change survives.
+    /// True if all changes that were not synced are lost.
     pub(super) loses_all: bool,
 }
 

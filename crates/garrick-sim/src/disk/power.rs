@@ -52,7 +52,7 @@ impl Power {
         };
     }
 
-    /// Crashes the node at an operation.
+    /// Records that the node has crashed at an operation. The node must be at risk.
     pub(super) fn lose(&mut self) {
         debug_assert_eq!(self.state, State::AtRisk);
         self.state = State::Lost;

@@ -22,7 +22,7 @@ pub(super) struct Store {
     is_locked: bool,
 }
 
-/// A file.
+/// A file of a simulated disk.
 #[derive(Debug)]
 struct Stored {
     /// The current name of the file. A removed file keeps its last name.

@@ -106,7 +106,7 @@ impl Schedule {
     }
 
     /// If messages have arrival times, lets time pass until `time`, even if a message could arrive
-    /// before. Fires the timers that are due.
+    /// earlier. Fires the timers that are due.
     pub(crate) fn wait_until(
         &mut self,
         sim: &mut Sim,
@@ -284,8 +284,8 @@ impl Schedule {
         }
     }
 
-    /// Returns true if a partition loses the message of a choice. `at` is the index of the choice
-    /// among all choices of the simulation.
+    /// Returns true if a partition loses the message that a choice delivers. `at` is the index of
+    /// the choice among all choices of the simulation.
     pub(crate) fn is_cut_off(&self, sim: &Sim, at: usize) -> bool {
         self.outages.cut_off(sim, at, false)
     }

@@ -210,9 +210,10 @@ impl Outages {
         cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
     }
 
-    /// Returns true if a partition stops the message of a choice. `at` is the index of the choice
-    /// among all choices of the simulation. If `holds` is true, only partitions that make messages
-    /// wait count. Otherwise, only partitions that lose messages count.
+    /// Returns true if a partition keeps the message that a choice delivers from its receiver. `at`
+    /// is the index of the choice among all choices of the simulation. If `holds` is true, only
+    /// partitions that make messages wait count. Otherwise, only partitions that lose messages
+    /// count.
     #[inline]
     pub(super) fn cut_off(&self, sim: &Sim, at: usize, holds: bool) -> bool {
         self.cuts.on > 0 && self.is_separated(sim, at, holds)

@@ -13,11 +13,11 @@ use std::fmt;
 /// The strategy of one seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
-    /// Stands for [`Walk`].
+    /// The strategy [`Walk`].
     Walk,
-    /// Stands for [`Pct`] of this depth.
+    /// The strategy [`Pct`] with this depth.
     Pct(usize),
-    /// Stands for [`Pos`].
+    /// The strategy [`Pos`].
     Pos,
 }
 

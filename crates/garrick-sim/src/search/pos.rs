@@ -52,7 +52,7 @@ pub struct Pos {
     /// The current random number of each task that a step has changed. The map is used only for
     /// lookups.
     draws: HashMap<u64, u64, BuildHasherDefault<Fold>>,
-    /// Random number that is part of the priorities for all tasks. A step that may have changed
+    /// Random number that is part of the priorities of all tasks. A step that may have changed
     /// every task replaces this number.
     draw_of_all: u64,
     /// Random number for the priorities of actions that may change everything. Each step replaces

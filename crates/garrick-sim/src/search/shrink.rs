@@ -66,7 +66,8 @@ struct Shrinker<T, L, F> {
 }
 
 impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T, L, F> {
-    /// Tries pieces of all sizes. Returns `None` if a bound is reached.
+    /// Shortens the list by leaving out pieces, first large ones and then smaller ones. Returns
+    /// `None` if a limit is reached.
     fn shrink(&mut self) -> Option<()> {
         let mut size = self.list.len().div_ceil(2);
         while size > 1 {
@@ -78,7 +79,7 @@ impl<T: Clone, L: FnMut() -> bool, F: FnMut(&[T]) -> Option<Vec<T>>> Shrinker<T,
     }
 
     /// Tries to leave out each piece of the given size. Returns true if a piece could be left out.
-    /// Returns `None` if a bound is reached.
+    /// Returns `None` if a limit is reached.
     fn pass(&mut self, size: usize) -> Option<bool> {
         let mut at = 0;
         let mut is_shorter = false;

@@ -132,8 +132,8 @@ impl fmt::Display for Explanation {
     }
 }
 
-/// Returns the rows of the drawing. If there are too many rows, leaves out operations that are not
-/// in the prefix, and operations at the beginning of the prefix.
+/// Returns the rows of the drawing. If there are too many rows, leaves out operations that the
+/// search has not put into its order, and operations at the beginning of this order.
 fn rows<M: Model>(part: &Part<'_, M>, dead_end: &DeadEnd<M::State>) -> Vec<Row> {
     let mut places = vec![None; part.len()];
     for (index, number) in dead_end.prefix.iter().enumerate() {

@@ -10,9 +10,9 @@ pub(super) struct Linearized {
     /// The number of all operations in the history's part that have returned, even if they are not
     /// in the set.
     split: usize,
-    /// Those operations in the set that have returned.
+    /// The operations in the set that have returned.
     returned: Bits,
-    /// Those operations in the set that are pending. They have a separate window, because pending
+    /// The operations in the set that are pending. They have a separate window, because pending
     /// operations without an effect never get into the order.
     pending: Bits,
 }
@@ -41,29 +41,29 @@ impl Linearized {
         }
     }
 
-    /// Returns the window of those operations in the set that have returned.
+    /// Returns a compact copy of the operations in the set that have returned.
     pub(super) fn returned(&self) -> Window {
         self.returned.window()
     }
 
-    /// Returns the window of the pending operations in the set.
+    /// Returns a compact copy of the pending operations in the set.
     pub(super) fn pending(&self) -> Window {
         self.pending.window()
     }
 }
 
-/// A bitset that knows its window: the words from the first one that is not full to the last one
-/// that is not empty.
+/// A bitset that knows its window. The window begins at the first word in which not all bits are
+/// set, and ends at the last word in which a bit is set.
 struct Bits {
     words: Vec<u64>,
     /// The index of the first word in which not all bits are set.
     start: usize,
-    /// The index after the last word that is not empty.
+    /// The index after the last word in which a bit is set.
     end: usize,
 }
 
-/// A compact copy of a set, which a search keeps. Contains the words of a [`Bits`] from the first
-/// one that is not full to the last one that is not empty.
+/// A compact copy of the window of a [`Bits`], which a search keeps. The window begins at the first
+/// word in which not all bits are set, and ends at the last word in which a bit is set.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub(super) struct Window {
     /// The number of words before the window. In all of these, every bit is set.

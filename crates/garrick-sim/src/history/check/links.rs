@@ -37,7 +37,6 @@ impl Links {
         self.previous[right] = left;
     }
 
-    /// Returns the first element.
     pub(super) fn first(&self) -> Option<usize> {
         self.after(self.anchor())
     }
@@ -48,7 +47,6 @@ impl Links {
         (next != self.anchor()).then_some(next)
     }
 
-    /// Returns true if the list contains the element.
     pub(super) fn contains(&self, node: usize) -> bool {
         self.next[self.previous[node]] == node
     }

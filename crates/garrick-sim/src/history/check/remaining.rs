@@ -66,8 +66,9 @@ impl Remaining {
         self.events.first().and_then(invocation)
     }
 
-    /// Returns the operation that was invoked next after the operation `number`, if that operation
-    /// may come next in the order. Considers only remaining operations that have returned.
+    /// Returns the operation that was invoked next after the operation `number`. Returns `None` if
+    /// that operation cannot come next in the order. Considers only remaining operations that have
+    /// returned.
     pub(super) fn after(&self, number: usize) -> Option<usize> {
         self.events.after(2 * number).and_then(invocation)
     }

@@ -73,7 +73,8 @@ struct Level<S> {
     waiting: VecDeque<Branch<S>>,
 }
 
-/// A configuration: a state of the model, and the pending operations that have led to it.
+/// A configuration that the search can continue from: a state of the model, and the pending
+/// operations since the last returned one.
 struct Branch<S> {
     state: S,
     /// The pending operations that come after the last returned operation in the order.
@@ -111,7 +112,7 @@ impl<'a, M: Model> Search<'a, M> {
         self.seen.len()
     }
 
-    /// Searches for an order.
+    /// Searches for an order of the operations in which the model allows all results.
     pub(super) fn run(&mut self) -> Found<M::State> {
         let Some(mut furthest) = self.dead_end() else {
             return Found::Order(Vec::new());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Number of columns between two events.
+/// Number of text columns between two events in the drawing.
 const COLUMNS: usize = 2;
 
 /// An operation in the drawing.

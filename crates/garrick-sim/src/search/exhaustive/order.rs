@@ -143,7 +143,7 @@ impl<A: Action> Order<A> {
         }
     }
 
-    /// Returns the steps that happen before no other step.
+    /// Returns the last steps in the happens-before order. No other step happens after one of them.
     fn last(&self) -> Vec<usize> {
         let mut past = Past::default();
         let mut last = Vec::new();
