@@ -201,8 +201,8 @@ impl Post {
         self.wake_all(Wake::Again);
     }
 
-    /// Prepares the votes of `stages` stages that the caller steps by hand. Such stages need no
-    /// wake-ups.
+    /// Prepares the votes of `stages` stages without threads. The caller takes the steps of these
+    /// stages, so they need no wake-ups.
     pub(crate) fn open_by_hand(&self, stages: usize) {
         self.ballot.open(stages);
     }

@@ -50,13 +50,13 @@ pub(crate) struct Commit {
     pub(crate) group: u64,
     /// Position of the group's first frame in the segment.
     pub(crate) start: u32,
-    /// Number of frames of the group before this frame.
+    /// Number of frames that precede this frame in the group.
     pub(crate) count: u32,
     /// Position of this frame. The position distinguishes the frame from a copy of the same bytes
     /// in a payload.
     pub(crate) at: u32,
-    /// If the group is a copy of the last group of the previous segment, the position of that
-    /// group. Otherwise 0.
+    /// If the group is a copy of the last group of the previous segment, the position of the
+    /// original. Otherwise 0.
     pub(crate) copy_of: u32,
 }
 

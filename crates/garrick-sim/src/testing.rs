@@ -147,8 +147,8 @@ impl Kit {
         panic!("the actors have run {TURNS_MAX} turns and still have messages");
     }
 
-    /// Returns the index of the next choice: among the choices that are possible now, the one that
-    /// was caused first.
+    /// Returns the index of the choice to take next: the one that was caused first among the
+    /// choices that are possible now.
     fn next(&mut self) -> Option<usize> {
         let choices = self.sim.simulation.choices();
         if choices.is_empty() {

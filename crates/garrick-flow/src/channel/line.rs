@@ -47,9 +47,9 @@ pub(crate) enum Met {
 /// end take a step.
 #[derive(Debug, Default)]
 struct Bell {
-    /// True if the bell was rung, and the stage has not reset it yet.
+    /// True if the bell (the wake-up flag) was rung, and the stage has not reset it yet.
     rung: bool,
-    /// The sleeping stage that the next ring of the bell must wake.
+    /// The sleeping stage that must be woken when the bell (the wake-up flag) is rung next.
     waiter: Option<StageId>,
 }
 
@@ -318,8 +318,8 @@ impl Line {
         *locked(&self.bells[side as usize]) = Bell::default();
     }
 
-    /// Registers `stage`, which is on `side`, to be woken by the next ring of its bell. The caller
-    /// must check the bell again after this call.
+    /// Registers `stage`, which is on `side`, to be woken by the next ring of its bell (a wake-up
+    /// flag). The caller must check the bell again after this call.
     pub(crate) fn arm_bell(&self, side: Side, stage: StageId) {
         locked(&self.bells[side as usize]).waiter = Some(stage);
     }

@@ -9,10 +9,10 @@ use std::task::{Wake, Waker};
 
 use super::line::{Line, Side};
 
-/// A waker for a future in a stage. The waker makes the stage take a step, by ringing the bell at
-/// an end of a channel, and records that the future was woken.
+/// A waker for a future in a stage. The waker makes the stage take a step, by ringing the bell (the
+/// wake-up flag) at an end of a channel, and records that the future was woken.
 pub(crate) struct Ringer {
-    /// The channel whose bell the waker rings.
+    /// The channel whose bell (wake-up flag) the waker rings.
     line: Arc<Line>,
     /// The channel end that belongs to the stage.
     side: Side,

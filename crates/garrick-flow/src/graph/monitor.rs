@@ -114,7 +114,8 @@ impl Monitor {
         }
     }
 
-    /// Sets the clock of all stages. Called only for graphs whose stages are stepped by hand.
+    /// Sets the clock of all stages. Called only if the stages have no threads and a test takes
+    /// their steps.
     pub(crate) fn set_time(&self, now: Nanos) {
         for member in &self.view.members {
             member.work.set_time(now);

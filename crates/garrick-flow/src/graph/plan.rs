@@ -58,7 +58,8 @@ struct Ready {
 }
 
 impl Opened {
-    /// Splits `graph` into its parts, so that the caller can step its stages by hand.
+    /// Splits `graph` into its parts, so that the caller can take the steps of the stages without
+    /// threads.
     pub(crate) fn by_hand(graph: Graph) -> Result<(Self, Vec<(AnyStage, Env)>), StartError> {
         let shape = Shape::of(&graph)?;
         let (opened, stages) = Self::new(graph, shape);

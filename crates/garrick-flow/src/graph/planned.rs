@@ -37,7 +37,7 @@ pub(super) trait Startable: Send {
         on_failure: OnFailure,
     ) -> Option<Address<Wake>>;
 
-    /// Converts the stage into one that the caller steps by hand.
+    /// Converts the stage into one that has no thread. The caller takes its steps.
     fn by_hand(self: Box<Self>) -> AnyStage;
 }
 

@@ -114,9 +114,11 @@ impl Watch {
 #[derive(Debug, Default)]
 struct Time {
     /// Moment when the clock of the stage's thread was 0. Written by the first step that the stage
-    /// takes on a thread, and read by monitors. Not set for a stage that is stepped by hand.
+    /// takes on a thread, and read by monitors. Not set for a stage without a thread, whose steps a
+    /// test takes.
     zero: OnceLock<Instant>,
-    /// Current time of a stage that a test steps by hand. Written by the test, read by monitors.
+    /// Current time of a stage without a thread, whose steps a test takes. Written by the test,
+    /// read by monitors.
     by_hand: AtomicU64,
     /// True if the stage runs in a simulation. In this case, `by_hand` contains the time of the
     /// last wake-up, because readers cannot read the clock of a simulation.
@@ -339,7 +341,7 @@ impl WorkReader {
         }
     }
 
-    /// Sets the time of a stage that is stepped by hand.
+    /// Sets the time of a stage without a thread, whose steps a test takes.
     pub(crate) fn set_time(&self, now: Nanos) {
         self.time.by_hand.store(now, Relaxed);
     }

@@ -66,8 +66,9 @@ impl Condition {
         if met { Met::Yes } else { Met::No }
     }
 
-    /// Registers `stage` to be woken by the bell of this condition. The channel ends of a condition
-    /// on counts are registered by [`End::arm`](super::end::End::arm).
+    /// If this condition waits for a bell (a wake-up flag), registers `stage` to be woken by the
+    /// bell. The channel ends of a condition on counts are registered by
+    /// [`End::arm`](super::end::End::arm).
     pub(super) fn arm_bell(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Self::Rung { side, channel } = *self {
             lines[channel as usize].arm_bell(side, stage);

@@ -46,12 +46,13 @@ pub(super) enum Change {
     Remind(String, u64),
     /// The effect or reminder with this key is done.
     Done(String),
-    /// A letter must be sent. Contains the receiver and the content.
+    /// A letter (durable message) must be sent. Contains the receiver and the content.
     Post(String, Vec<u8>),
-    /// The receiver has confirmed a letter. Contains the receiver and the number of the letter.
+    /// The receiver has confirmed a letter (durable message). Contains the receiver and the number
+    /// of the letter.
     Delivered(String, u64),
-    /// A letter from another entity was handled. Contains the sender, the number of the letter, and
-    /// the answer.
+    /// A letter (durable message) from another entity was handled. Contains the sender, the number
+    /// of the letter, and the answer.
     Took(String, Taken),
     /// Changes nothing. After an entity has appended this change, the log refuses events of writers
     /// that have not read this change.
@@ -228,8 +229,8 @@ impl Duties {
         }
     }
 
-    /// Decodes effects, reminders and letters from the beginning of a byte slice. Returns the rest
-    /// of the slice.
+    /// Decodes effects, reminders and letters (durable messages) from the beginning of a byte
+    /// slice. Returns the rest of the slice.
     pub(super) fn decode(mut bytes: &[u8]) -> Result<(Self, &[u8]), BoxError> {
         let mut duties = BTreeMap::new();
         let count = u32::from_le_bytes(take(&mut bytes)?);

@@ -334,7 +334,7 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Applies a change to the effects, reminders and letters.
+    /// Applies a change to the effects, reminders and letters (durable messages) of the entity.
     fn change(
         &mut self,
         loaded: &mut Loaded<A::State>,
@@ -443,9 +443,9 @@ impl<A: DurableActor> Entity<A> {
     }
 }
 
-/// Sends an entity a message about an effect, an overdue reminder or a letter, if the turn commits.
-/// The mailbox accepts this message even if it is full, because the message would otherwise be lost
-/// until the next start.
+/// Sends an entity a message about an effect, an overdue reminder or a letter (durable message), if
+/// the turn commits. The mailbox accepts this message even if it is full, because the message would
+/// otherwise be lost until the next start.
 fn tell_self<M: 'static>(msg: M, cx: &Context<'_, M>) {
     // The send fails only if another thread has stopped the entity. Then the entity handles no more
     // messages, and the message is sent again after the next start.

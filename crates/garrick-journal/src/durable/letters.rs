@@ -40,7 +40,8 @@ pub(super) struct Letters {
     /// Unconfirmed letters (durable messages) by receiver, oldest first. Each letter is stored as
     /// its number and its content.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// The last handled letter from each sender, by the name of the sender.
+    /// The last handled letter (durable message) from each sender. The key is the name of the
+    /// sender.
     inbox: BTreeMap<String, Taken>,
 }
 
@@ -49,8 +50,8 @@ impl Letters {
         self.outbox.is_empty() && self.inbox.is_empty()
     }
 
-    /// Returns the names of the receivers of unconfirmed letters, in the order of their oldest
-    /// letters.
+    /// Returns the names of the receivers of unconfirmed letters (durable messages), in the order
+    /// of their oldest letters.
     pub(super) fn receivers(&self) -> Vec<String> {
         let first = |line: &VecDeque<(u64, Vec<u8>)>| line.front().map(|(number, _)| *number);
         let mut lines: Vec<_> = self.outbox.iter().collect();
@@ -58,13 +59,15 @@ impl Letters {
         lines.into_iter().map(|(to, _)| to.clone()).collect()
     }
 
-    /// Returns the number and the content of the oldest unconfirmed letter to a receiver.
+    /// Returns the number and the content of the oldest unconfirmed letter (durable message) to a
+    /// receiver.
     pub(super) fn first(&self, to: &str) -> Option<(u64, &[u8])> {
         let (number, body) = self.outbox.get(to)?.front()?;
         Some((*number, body))
     }
 
-    /// Returns the oldest unconfirmed letter from the sender `from` to the receiver `to`.
+    /// Returns the oldest unconfirmed letter (durable message) from the sender `from` to the
+    /// receiver `to`.
     pub(super) fn letter(&self, from: &str, to: &str) -> Option<Letter> {
         let (number, body) = self.first(to)?;
         Some(Letter {
@@ -85,12 +88,13 @@ impl Letters {
         self.letter(from, to)
     }
 
-    /// Adds a letter that its receiver has not confirmed.
+    /// Adds an unconfirmed letter (durable message) to the receiver `to`.
     pub(super) fn post(&mut self, to: String, number: u64, body: Vec<u8>) {
         self.outbox.entry(to).or_default().push_back((number, body));
     }
 
-    /// Removes the oldest unconfirmed letter to a receiver, if its number is `number`.
+    /// Removes the oldest unconfirmed letter (durable message) to the receiver `to`, if the number
+    /// of this letter is `number`.
     pub(super) fn deliver(&mut self, to: &str, number: u64) {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
@@ -112,7 +116,7 @@ impl Letters {
         self.inbox.insert(from, taken);
     }
 
-    /// Appends the encoding of all letters:
+    /// Appends the encoding of all letters (durable messages):
     ///
     /// - the number of unconfirmed letters in 4 bytes,
     /// - for each of these letters, its receiver, its number and its content,
@@ -135,7 +139,8 @@ impl Letters {
         }
     }
 
-    /// Decodes letters at the beginning of `bytes`, and removes the decoded part from `bytes`.
+    /// Decodes letters (durable messages) at the beginning of `bytes`, and removes the decoded part
+    /// from `bytes`.
     pub(super) fn decode(bytes: &mut &[u8]) -> Result<Self, BoxError> {
         let mut letters = Self::default();
         for _ in 0..u32::from_le_bytes(take(bytes)?) {
@@ -152,8 +157,8 @@ impl Letters {
 }
 
 impl Taken {
-    /// Appends the encoding of a handled letter: the number, the kind of the answer, and the
-    /// answer.
+    /// Appends the encoding of a handled letter (durable message): the number, the kind of the
+    /// answer, and the answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         bytes.extend(self.number.to_le_bytes());
         bytes.extend(self.kind.tag.to_le_bytes());

@@ -154,7 +154,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Appends the events of a later part of the turn.
+    /// Appends the events that a later message of the same turn has recorded.
     pub(super) fn append(&mut self, later: Self) {
         debug_assert_eq!(self.last() + 1, later.first, "events have no holes");
         self.events.append(later.events);

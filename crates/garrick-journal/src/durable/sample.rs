@@ -201,7 +201,7 @@ impl Figures {
         sample
     }
 
-    /// Returns the error if the last group could not be written.
+    /// Returns the error of the last group, if this group could not be written.
     pub(super) fn failure(&self) -> Option<Arc<str>> {
         lock(&self.counts).failure.clone()
     }

@@ -53,7 +53,8 @@ pub trait Stored: Sized {
     fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError>;
 }
 
-/// The encoding of an empty answer, which only confirms that a letter has arrived.
+/// The encoding of an empty answer, which only confirms that a letter (durable message) has
+/// arrived.
 impl Stored for () {
     fn encode(&self, _: &mut Vec<u8>) -> EventKind {
         EventKind::default()

@@ -17,7 +17,7 @@ const PART_BYTES: u64 = 16 << 10;
 /// Maximum number of parts that are kept: 4 MiB.
 const PARTS_MAX: usize = 256;
 
-/// A part of a segment.
+/// A cached part of a segment.
 struct Part {
     bytes: Vec<u8>,
     /// Sequence number of the last use of the part. Each use of any part gets the next number.

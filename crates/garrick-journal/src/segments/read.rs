@@ -23,7 +23,7 @@ const TAIL_BYTES: u64 = 512;
 /// Maximum number of bytes of a read that uses the cache. A longer read goes to the file directly.
 const SPARSE_BYTES: u64 = 4 << 10;
 
-/// A part of a segment that was read.
+/// A part of a segment that is in memory, because it was read in one operation.
 #[derive(Default)]
 struct Window {
     segment: u32,
