@@ -300,7 +300,7 @@ fn message_of(about: &Circumstances) -> String {
     }
 }
 
-/// Formats a time in milliseconds. Omits the fraction of a whole number of milliseconds.
+/// Formats a time in milliseconds. Omits the fraction if it is 0.
 fn millis(time: Nanos) -> String {
     let (whole, rest) = (time / 1_000_000, time % 1_000_000);
     if rest == 0 {

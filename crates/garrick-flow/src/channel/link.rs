@@ -82,7 +82,7 @@ impl Link {
 
     /// Wakes `waiter`, which is a stage or [`OUTSIDE`]. The wake-up of a stage is delayed if this
     /// thread runs a stage of the same graph, and `waiter` went to sleep on another thread of the
-    /// same core: then `waiter` could run only in place of this thread.
+    /// same core. In this case, `waiter` could run only in place of this thread.
     /// [`Post::settle`](crate::post::Post::settle) sends delayed wake-ups.
     #[cold]
     fn wake(&self, waiter: StageId) {

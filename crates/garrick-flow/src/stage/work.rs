@@ -159,7 +159,7 @@ impl Time {
     }
 }
 
-/// Counts and times the work of a stage.
+/// Counters and stopwatches for the work of a stage.
 #[derive(Debug)]
 pub(crate) struct Work {
     /// Counters that the stage's task writes, and that monitors read through [`WorkReader`].

@@ -66,7 +66,7 @@ pub struct Wait(Kind);
 enum Kind {
     /// The next step may follow immediately.
     Again,
-    /// There is no next step.
+    /// The stage takes no more steps.
     Done,
     /// The next step follows when all conditions of at least one term are met.
     For(Terms),

@@ -18,7 +18,8 @@ pub(crate) struct Expected {
     pub(crate) newest: u64,
     /// Events that can be read, by number.
     pub(crate) events: BTreeMap<u64, Written>,
-    /// The two newest saved states, each by the number of the event after which it was saved.
+    /// The two newest saved states. The key of a state is the number of the event after which it
+    /// was saved.
     pub(crate) saved: BTreeMap<u64, Vec<u8>>,
 }
 

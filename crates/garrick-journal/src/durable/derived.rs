@@ -67,7 +67,7 @@ pub fn put<T: Serialize + ?Sized>(of: &str, field: &str, value: &T, bytes: &mut 
 /// The encoded fields of a value, in order.
 #[derive(Debug)]
 pub struct Fields<'a> {
-    /// Name of the type.
+    /// Name of the type that has these fields.
     of: &'static str,
     known: &'static [Known],
     kind: EventKind,

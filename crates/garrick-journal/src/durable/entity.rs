@@ -356,9 +356,9 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Calls the actor's `decide` for a message, and returns the outcome. If the decision has
-    /// neither failed nor been discarded, also returns the events that the decision has recorded,
-    /// if any.
+    /// Calls the actor's `decide` for a message. Returns the outcome, and the events that the
+    /// decision has recorded. Returns no events if there are none, or if the decision has failed or
+    /// was discarded.
     fn decide(
         &mut self,
         msg: A::Msg,

@@ -74,7 +74,7 @@ pub struct JournalSample {
     pub recovering: Duration,
 }
 
-/// Counters other than those of the queue and of the existing entities.
+/// The counters of a journal, except for those that its queue and its set of entities determine.
 #[derive(Default)]
 struct Counts {
     /// Counters of the sample, except for `waiting`, `oldest` and `entities`.

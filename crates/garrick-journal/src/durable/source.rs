@@ -34,8 +34,8 @@ pub(super) struct Loaded<S> {
     /// reminders and letters (durable messages to other entities), or has set the timers of
     /// reminders.
     pub(super) is_told: bool,
-    /// True if the entity has handled a message after the state was read. Then a fenced entity need
-    /// not record another [`Change::Fence`].
+    /// True if the entity has handled a message after the state was read. In this case, the entity
+    /// need not record another [`Change::Fence`].
     pub(super) is_fenced: bool,
     /// Sequence number of the newest event that the state contains.
     pub(super) number: u64,
@@ -179,8 +179,8 @@ impl<S> Loaded<S> {
     }
 }
 
-/// Calls `f`, which is code of the program. If `f` returns an error or panics, returns the text of
-/// the error or of the panic.
+/// Calls `f`, which is code of the user's program. If `f` returns an error or panics, returns the
+/// text of the error or of the panic.
 fn guard<R>(f: impl FnOnce() -> Result<R, BoxError>) -> Result<R, String> {
     match panic::catch_unwind(AssertUnwindSafe(f)) {
         Ok(done) => done.map_err(|error| error.to_string()),

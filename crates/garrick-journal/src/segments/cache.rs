@@ -11,7 +11,7 @@ use super::segment::Segment;
 use crate::error::JournalError;
 use crate::frame::size_of;
 
-/// Number of bytes that are read at a time.
+/// Number of bytes that are read from a segment at a time.
 const PART_BYTES: u64 = 16 << 10;
 
 /// Maximum number of parts that are kept: 4 MiB.

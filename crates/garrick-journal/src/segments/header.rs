@@ -40,7 +40,7 @@ impl Header {
         bytes
     }
 
-    /// Returns the header of the segment with the number `segment`.
+    /// Decodes the header of the segment with the number `segment`.
     pub(super) fn of_bytes(bytes: &[u8], segment: u64, file: &str) -> Result<Self, JournalError> {
         let damaged = |at, why| JournalError::damaged(file, at, why);
         let Some(bytes) = bytes.first_chunk::<HEADER_BYTES>() else {

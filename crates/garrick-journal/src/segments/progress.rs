@@ -50,7 +50,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Creates a reader of files with `all` bytes.
+    /// Creates a reader for files that have `all` bytes in total.
     pub(super) fn new(report: Option<Report>, all: u64) -> Self {
         let progress = Progress { read: 0, all };
         if let Some(report) = &report {

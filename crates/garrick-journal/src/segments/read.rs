@@ -32,7 +32,7 @@ struct Window {
 }
 
 impl Window {
-    /// Returns the bytes at a place, if they contain the whole frame.
+    /// Returns the bytes that begin at a place, if this part contains the whole frame at the place.
     fn frame_at(&self, place: Place) -> Option<&[u8]> {
         let at = u64::from(place.at).checked_sub(self.start)?;
         let bytes = self.bytes.get(usize::try_from(at).ok()?..)?;

@@ -41,7 +41,7 @@ pub(super) fn is_name(name: &str) -> bool {
     of_name(name).is_some()
 }
 
-/// Returns, for each journal, the sequence numbers of its snapshots.
+/// Returns, for each journal, the numbers of the events after which its snapshots were taken.
 pub(super) fn found(names: &[String]) -> HashMap<u64, Vec<u64>> {
     let mut found: HashMap<_, Vec<_>> = HashMap::new();
     for (journal, number) in names.iter().filter_map(|name| of_name(name)) {

@@ -24,7 +24,8 @@ const FNV_FACTOR: u64 = 0x100_0000_01b3;
 /// A number that distinguishes the random decisions about a crash from those about an operation.
 const CRASH: u64 = u64::MAX;
 
-/// Creates the random generators for the decisions about operations on all disks of a run.
+/// A factory of random generators for decisions about disk operations. All disks of a run share one
+/// factory.
 #[derive(Debug, Default)]
 pub(super) struct Draws {
     pub(super) seed: u64,
@@ -152,7 +153,7 @@ impl Conditions<'_> {
     }
 }
 
-/// Returns the error of an operation that the simulation makes fail.
+/// Returns the error with which the simulation makes an operation fail.
 pub(super) fn failed(disk: &str, operation: Operation) -> io::Error {
     io::Error::other(format!(
         "the simulated disk of {disk:?} fails: {operation:?}"

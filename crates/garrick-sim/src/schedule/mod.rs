@@ -24,8 +24,8 @@ const FATES: u64 = 0x66_6174_6573;
 pub(crate) enum Mode {
     /// All choices, including faults.
     Faulty,
-    /// All choices, without faults. Crashed nodes may start again at once, and partitions may heal
-    /// at once.
+    /// All choices except faults. Crashed nodes may start again at once, and partitions may heal at
+    /// once.
     Calm,
     /// All choices that a list of moves can contain: messages may arrive late, and outages may end
     /// early.
@@ -84,7 +84,7 @@ impl Schedule {
         }
     }
 
-    /// Finds the choices that can be taken now, including faults. Lets no time pass.
+    /// Finds the choices that can be taken now, including faults. Does not advance the clock.
     pub(crate) fn prepare_now(&mut self, sim: &mut Sim, mut absorb: impl FnMut(&mut Sim)) {
         self.steps += 1;
         self.look(sim, Mode::Faulty, &mut absorb);
