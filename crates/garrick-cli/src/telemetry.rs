@@ -9,7 +9,7 @@ use garrick_telemetry::{StartError, Telemetry, trace_events};
 
 use crate::token;
 
-/// Default port.
+/// Default port of the telemetry page.
 const PORT: u16 = 9900;
 
 /// Default host: this machine only.

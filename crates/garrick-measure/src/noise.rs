@@ -73,10 +73,11 @@ fn own_ticks(stat: &str) -> Option<u64> {
     (ticks.len() == 4).then(|| ticks.iter().sum())
 }
 
-/// State of the machine at one moment. Empty if the system does not report it.
+/// State of the machine at one moment. The fields are `None` if the operating system does not
+/// report them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
-    /// CPU time of all cores, used or idle.
+    /// Used and idle CPU time of all cores.
     ticks: Option<Ticks>,
     /// CPU time that this process and its exited children have used, in clock ticks.
     own: Option<u64>,

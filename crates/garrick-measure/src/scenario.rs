@@ -115,9 +115,9 @@ impl Effort {
         if self.quick { quick } else { full }
     }
 
-    /// Returns the number of measurements of each contender that has no fixed amount of work. If a
-    /// measurement would take longer than [`SLICE_S_MAX`], there are more measurements instead of
-    /// longer ones.
+    /// Returns the number of measurements of each contender that has no fixed amount of work. The
+    /// number is so large that no measurement takes longer than [`SLICE_S_MAX`], but at most
+    /// [`ROUNDS_MAX`].
     pub(crate) fn rounds(&self) -> usize {
         let for_time = (self.seconds_per_row / SLICE_S_MAX).ceil() as usize;
         for_time.clamp(self.pick(ROUNDS_FULL, ROUNDS_QUICK), ROUNDS_MAX)

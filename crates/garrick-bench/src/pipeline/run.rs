@@ -15,7 +15,7 @@ const BEATS_WAITING_MAX: usize = 1024;
 /// Index of the channel of the numbers, in a sample of all channels. The channels are in the order
 /// in which [`build`] creates them.
 const VALUES: usize = 0;
-/// Index of the channel of the heartbeats.
+/// Index of the channel of the heartbeats, in a sample of all channels.
 const BEATS: usize = 1;
 /// Index of the channel of the FizzBuzz names.
 const MESSAGES: usize = 2;

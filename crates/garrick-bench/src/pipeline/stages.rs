@@ -73,7 +73,7 @@ impl Stage for Heartbeat {
     }
 }
 
-/// Converts numbers into their names.
+/// A stage that converts numbers into FizzBuzz names.
 #[derive(Debug)]
 pub(super) struct Worker {
     pub(super) values: Receiver<u64>,

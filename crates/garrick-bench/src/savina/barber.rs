@@ -140,7 +140,8 @@ enum ToRoom {
     Enter(Address<ToCustomer>),
     /// Reports that the barber is free.
     Next,
-    /// Reports that all customers are done. Contains the factory's counts.
+    /// Reports that all customers are done. Contains the counts that the customer factory has
+    /// recorded.
     Exit(Day),
 }
 

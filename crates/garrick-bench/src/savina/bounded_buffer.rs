@@ -129,7 +129,7 @@ enum ToManager {
     ProducerEnded,
 }
 
-/// Produces items.
+/// An actor that produces items.
 struct Producer {
     manager: Address<ToManager>,
     /// Number of items that have not been produced yet.
@@ -144,7 +144,7 @@ struct Producer {
 /// Requests an item.
 struct Produce;
 
-/// Consumes items.
+/// An actor that consumes items.
 struct Consumer {
     manager: Address<ToManager>,
     /// Value computed from all items consumed so far.

@@ -95,13 +95,14 @@ struct Mall {
 
 /// Messages that a [`Mall`] handles.
 enum ToMall {
-    /// Reports that this creature wants to meet another one.
+    /// Reports that a creature wants to meet another creature. Contains the color and the address
+    /// of the creature.
     Meet(Color, Address<ToCreature>),
     /// Reports the number of meetings of a creature that has gone home.
     Faded(u64),
 }
 
-/// A creature that meets others.
+/// An actor that meets other creatures. A creature asks the mall for each meeting.
 struct Creature {
     mall: Address<ToMall>,
     color: Color,

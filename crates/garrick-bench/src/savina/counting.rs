@@ -46,7 +46,7 @@ enum Count {
     Retrieve(Reply<u64>),
 }
 
-/// Sends the increments.
+/// An actor that sends the increments to the counter.
 struct Producer {
     /// Counter that receives the increments.
     counter: Address<Count>,

@@ -136,7 +136,7 @@ enum Work {
     Answer(std::result::Result<u32, NoReply>),
 }
 
-/// The actor that owns the map.
+/// The actor that owns the map, and answers the requests of the workers to read and write it.
 struct Dictionary {
     map: Map,
     reports: Reports<(Tally, Map)>,

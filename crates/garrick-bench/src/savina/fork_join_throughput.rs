@@ -28,7 +28,6 @@ pub(super) const FORK_JOIN_THROUGHPUT: Scenario = Scenario {
 struct Size {
     /// Number of messages to each actor.
     messages: u64,
-    /// Number of actors.
     actors: u64,
 }
 

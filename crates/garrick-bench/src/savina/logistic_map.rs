@@ -83,7 +83,7 @@ fn next_term(term: f64, rate: f64) -> f64 {
 /// Number of a series, and its last term.
 type Last = (usize, f64);
 
-/// Requests the terms of all series.
+/// An actor that requests the terms of all series.
 struct Master {
     size: Size,
     series: Vec<Address<ToSeries>>,
@@ -121,7 +121,7 @@ struct Computer {
     rate: f64,
 }
 
-/// Requests the term after this one.
+/// Requests the term that follows the given term in the series.
 struct Compute(f64, Reply<f64>);
 
 impl Actor for Master {

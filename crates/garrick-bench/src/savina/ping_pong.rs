@@ -33,7 +33,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 /// Name of an actor, and the number of pings or pongs that it has received.
 type Count = (&'static str, u64);
 
-/// Sends pings, one after the other.
+/// An actor that sends pings. The next ping is sent after the answer to the previous one.
 struct Pinger {
     /// Actor that answers the pings.
     ponger: Address<ToPonger>,

@@ -33,7 +33,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {
-    /// Sends a report.
     pub(super) fn tell(&self, report: R) {
         // The measuring thread no longer receives reports after it has given up.
         let _ = self.0.send(report);

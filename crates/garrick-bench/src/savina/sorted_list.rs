@@ -111,7 +111,7 @@ impl Linked {
         self.iter().find(|known| *known >= value) == Some(value)
     }
 
-    /// Inserts this value after all values that are not larger.
+    /// Inserts `value` before the first larger value of the list.
     fn insert(&mut self, value: u32) {
         let mut here = self;
         while here.0.as_ref().is_some_and(|node| node.value <= value) {

@@ -8,7 +8,7 @@
 
 use std::hint::black_box;
 
-/// The suite's random number generator.
+/// The random number generator of the Savina suite.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u32);
 
@@ -47,7 +47,7 @@ pub(super) fn busy_wait(count: u32) {
     }
 }
 
-/// Argument of the function that the fork-join benchmarks compute.
+/// Angle of which the fork-join benchmarks compute the square of the sine.
 pub(super) const THETA: f64 = 37.2;
 
 /// Returns the square of the sine of `theta`. The compiler cannot reuse the result of an earlier

@@ -92,7 +92,7 @@ const CALLED: u64 = 16;
 /// A question: a number, and the reply for the number plus one.
 pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
 
-/// Answers each question.
+/// An actor that answers each question.
 pub(super) struct Answerer;
 
 impl Actor for Answerer {

@@ -168,7 +168,7 @@ impl Actor for Answerer {
     }
 }
 
-/// Asks one question at a time.
+/// An actor that asks one question at a time.
 struct Asker {
     to: Address<Question>,
     /// Number of questions that have not been asked yet.

@@ -38,7 +38,8 @@ impl Actor for Mayfly {
     }
 }
 
-/// Spawns actors in several turns. Each message contains the number of remaining turns.
+/// An actor that spawns other actors in several turns. Each message contains the number of
+/// remaining turns.
 struct Spawner {
     /// Number of actors that are spawned per turn.
     litter: u64,

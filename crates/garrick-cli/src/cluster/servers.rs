@@ -136,7 +136,8 @@ impl Servers {
         builder
     }
 
-    /// Passes the flags on to another process that runs this command.
+    /// Passes these flags on to another process of this program, as environment variables of
+    /// `command`.
     pub(super) fn pass_on(&self, command: &mut Command) {
         let texts = [
             ("GARRICK_NATS", &self.nats),

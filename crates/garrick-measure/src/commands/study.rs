@@ -35,7 +35,7 @@ pub(super) fn command(study: &Study) -> Command {
     )
 }
 
-/// Runs the requested study, if there is one.
+/// Runs the study that the command line requests. Returns `None` if no study is requested.
 pub(super) fn run_asked(studies: &[Study], matches: &ArgMatches) -> Option<Result<Ended>> {
     let (name, matches) = matches.subcommand()?;
     let study = studies.iter().find(|study| study.name == name)?;

@@ -11,7 +11,7 @@ use super::step::{Desk, Job, Over};
 pub(super) struct Sweep {
     /// Number of plans, each of which describes one set of contenders.
     plans: usize,
-    /// Index of the next plan.
+    /// Index of the plan whose contenders are requested next.
     next: usize,
     desk: Rc<Desk>,
 }

@@ -181,7 +181,8 @@ impl garrick_actor::Actor for Hears {
     }
 }
 
-/// Requests a stop at the `at`th trial.
+/// Returns a plan with two contenders. The trial number `at` of the second contender requests a
+/// stop.
 fn stopping(stop: &Stop, at: u32) -> Plan<'static> {
     let (stop, mut calls) = (stop.clone(), 0);
     plan(move || {

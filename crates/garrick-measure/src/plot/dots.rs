@@ -15,7 +15,7 @@ const STEP: f64 = 26.0;
 /// Width of the area that contains the dots.
 const AREA: f64 = 420.0;
 
-/// Width of the figures to the right of the area.
+/// Width of the column of figures to the right of the dots.
 const FIGURE: f64 = 90.0;
 
 /// Draws a dot for each of `rows`, one below another.

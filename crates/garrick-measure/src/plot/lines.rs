@@ -9,11 +9,11 @@ use super::svg::{Anchor, COLORS, Canvas, width};
 
 /// Horizontal position of the left edge of the area between the axes.
 const LEFT: f64 = 72.0;
-/// Horizontal position of the right edge.
+/// Horizontal position of the right edge of the area between the axes.
 const RIGHT: f64 = 620.0;
-/// Vertical position of the upper edge.
+/// Vertical position of the upper edge of the area between the axes.
 const TOP: f64 = 44.0;
-/// Vertical position of the lower edge.
+/// Vertical position of the lower edge of the area between the axes.
 const BOTTOM: f64 = 340.0;
 
 /// Distance between the lines of the legend.

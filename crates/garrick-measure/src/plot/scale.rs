@@ -57,7 +57,7 @@ impl Scale {
         }
     }
 
-    /// Returns the position of a value.
+    /// Returns the position of `value` on the axis.
     pub(super) fn at(&self, value: f64) -> f64 {
         let of = |value: f64| if self.log { value.ln() } else { value };
         // The clamp also gives a position to values of 0 and below, which a logarithmic axis cannot

@@ -16,7 +16,7 @@ const SERIES_DARK: [&str; 7] = [
 /// Number of series with different colors.
 pub(super) const COLORS: usize = SERIES_LIGHT.len();
 
-/// Half width of a marker.
+/// Half of the width of a marker, the symbol of a measured value.
 const MARKER: f64 = 4.0;
 
 /// Maximum width of a letter in most texts, relative to its height.

@@ -42,7 +42,7 @@ pub use compare::{Change, Comparison, Verdict};
 pub struct Report {
     /// Machine on which the rows were measured.
     machine: Machine,
-    /// Commit that was measured.
+    /// Git commit of the code that was measured.
     commit: String,
     /// Rows of the run.
     rows: Vec<Row>,

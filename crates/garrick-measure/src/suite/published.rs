@@ -69,7 +69,8 @@ impl Figure {
         Self { low, high }
     }
 
-    /// Returns the better end of the range.
+    /// Returns the upper bound of the range if a larger value is better, and otherwise the lower
+    /// bound.
     pub(super) fn best(self, unit: Unit) -> f64 {
         if unit.more_is_better {
             self.high

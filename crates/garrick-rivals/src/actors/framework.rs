@@ -30,7 +30,7 @@ pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
     fn receive(&mut self, message: Self::Message) -> impl Future<Output = Flow> + Send;
 }
 
-/// The decision of an actor after a message.
+/// The decision of an actor, after a message, to continue or to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// The actor continues, and waits for more messages.
@@ -75,7 +75,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor that plays the role `R`.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
-    /// Address of an actor that answers a number with the next number.
+    /// Address of an actor that answers each number with the next larger number.
     type Answerer: Send + Sync + 'static;
 
     /// Runs the future `driver` as a task of the framework's runtime, like the actors. By default,

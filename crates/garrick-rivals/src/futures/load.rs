@@ -16,8 +16,8 @@ pub(super) struct Load {
     pub(super) polls: u64,
     pub(super) polling: Duration,
     pub(super) slow_polls: u64,
-    /// Number of measured intervals, each from the end of a poll to the next wake, or to the next
-    /// poll if nothing woke the future. Intervals of length zero are not counted.
+    /// Number of idle intervals. An idle interval lasts from the end of a poll to the next wake, or
+    /// to the next poll if nothing woke the future. Intervals of length zero are not counted.
     pub(super) idled: u64,
     pub(super) idle: Duration,
     /// Number of measured intervals, each from a wake to the next poll.

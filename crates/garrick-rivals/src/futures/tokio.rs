@@ -19,7 +19,7 @@ use super::rounds::{DELAY, Round, Timing};
 struct Ends {
     tasks: mpsc::Receiver<Instant>,
     results: mpsc::Sender<Instant>,
-    /// Results of the round, still empty, with room for all tasks.
+    /// Results of the round. The list of latencies is empty at first, with room for all tasks.
     round: Round,
 }
 

@@ -17,7 +17,8 @@ use super::{garrick, hand};
 /// Hidden first argument of a process that runs a contender.
 const CHILD: &str = "measure-journal";
 
-/// Maximum number of events that a writer commits together. Garrick has the same limit for turns.
+/// Maximum number of events that a writer commits together. In Garrick, the same number limits how
+/// many turns are committed together.
 const GROUP: usize = 4_096;
 
 /// Maximum number of lines that are shown from the error output of a failed process.
@@ -138,13 +139,13 @@ impl Contender {
 }
 
 impl Ready {
-    /// Runs the contender in a process.
+    /// Runs the contender in a separate process.
     pub(super) fn run(&self, plan: &Plan) -> Result<Outcome> {
         outcome(self.command(plan)?)
     }
 
-    /// Runs the contender in a process, and counts how often the process syncs files. `log` is the
-    /// path of a file that this method creates.
+    /// Runs the contender in a separate process, and counts how often this process syncs files.
+    /// `log` is the path of a file that this method creates.
     pub(super) fn run_traced(&self, plan: &Plan, log: &Path) -> Result<Syncs> {
         let outcome = outcome(strace::traced(&self.command(plan)?, log))?;
         Ok(strace::count(&fs::read_to_string(log)?, &outcome))

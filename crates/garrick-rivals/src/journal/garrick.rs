@@ -128,7 +128,8 @@ fn stored(plan: &Plan) -> Result<u64, Fault> {
     Ok(sum)
 }
 
-/// Opens the journal, and starts all counters.
+/// Opens the journal, and spawns all counters. Waits until each counter has answered its first
+/// question.
 fn open(system: &System, plan: &Plan) -> Result<(Journal, Vec<Address<Command>>), Fault> {
     let (journal, _) = Journal::open(&system.handle(), &plan.folder)?;
     let mut counters = Vec::new();

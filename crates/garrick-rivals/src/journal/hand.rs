@@ -24,7 +24,8 @@ struct Command {
     reply: oneshot::Sender<u64>,
 }
 
-/// A request to the writer, the thread that commits the events of all entities.
+/// A request to store an event durably. The receiver is the writer, the thread that commits the
+/// events of all entities.
 struct Append {
     event: Event,
     durable: oneshot::Sender<()>,

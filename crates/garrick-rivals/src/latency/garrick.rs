@@ -30,7 +30,7 @@ thread_local! {
     static BLOCKS: Cell<Option<Duration>> = const { Cell::new(None) };
 }
 
-/// An actor that plays a role.
+/// An actor that handles its messages by a [`Role`], the behavior that is shared by all frameworks.
 struct Host<R>(R);
 
 impl<R: Role<Garrick>> Actor for Host<R> {
@@ -72,7 +72,7 @@ impl Blocks for Garrick {
 /// A question: a number, and the reply for the next number.
 pub(super) struct Question(u64, Reply<u64>);
 
-/// An actor that answers a number with the next number.
+/// An actor that answers each number with the next larger number.
 struct Answerer;
 
 impl Actor for Answerer {

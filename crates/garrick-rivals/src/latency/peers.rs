@@ -89,7 +89,7 @@ impl Peer for Tasks {}
 impl Peer for Xtra {}
 
 thread_local! {
-    /// The threads on which actors can be started.
+    /// The threads that run the actors. Each [`Arbiter`] is one thread.
     static ARBITERS: RefCell<Vec<Arbiter>> = const { RefCell::new(Vec::new()) };
     /// The number of actors started so far.
     static PLACED: Cell<usize> = const { Cell::new(0) };

@@ -28,7 +28,8 @@ struct Plan {
     values: u64,
 }
 
-/// A stage, or the end of the chain, which checks the order.
+/// An actor in a chain. Each actor except the last one sorts its input by one bit. The last actor
+/// checks the order.
 struct Stage<F: Peer> {
     /// Index of the bit that the stage checks.
     bit: u32,

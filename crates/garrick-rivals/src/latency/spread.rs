@@ -84,7 +84,7 @@ impl<F: Peer> Role<F> for Parent {
     }
 }
 
-/// A child of a [`Parent`]. Each of its turns does a part of its work.
+/// An actor that a [`Parent`] has created. Each turn of the child does a part of its work.
 struct Child<F: Peer> {
     work: Work,
     turns: u64,
@@ -151,7 +151,7 @@ fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     span
 }
 
-/// Does the work of all turns of one actor without a break. Returns the number of turns.
+/// Does the work of all turns of one actor in a single loop. Returns the number of turns.
 fn at_a_stretch(plan: &Plan) -> u64 {
     let work = Work::of(plan.grain);
     iter::repeat_n(work, plan.turns as usize)

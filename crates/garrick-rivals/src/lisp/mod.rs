@@ -104,7 +104,7 @@ struct Row {
     rounds: Vec<Measured>,
 }
 
-/// Returns all contenders that grow trees. The first ones are in Lisp.
+/// Returns all contenders that grow trees. The contenders in Lisp are the first ones.
 fn growers(sizes: Sizes) -> Vec<(String, Grower)> {
     let mut growers: Vec<(String, Grower)> = Loop::ALL
         .map(|by| (format!("SBCL, {}", by.name()), Grower::Lisp(by)))

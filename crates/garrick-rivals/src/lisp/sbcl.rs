@@ -81,7 +81,7 @@ impl Sbcl {
         Ok(measured.ok_or_else(|| format!("sbcl answered '{answer}' instead of a time"))?)
     }
 
-    /// Sends forms to the process, and returns the line with its answer.
+    /// Sends Lisp forms to the process, and returns the line with its answer.
     fn answer(&mut self, forms: &str) -> Result<String> {
         let ended = || "sbcl exited before it answered; its output above contains the reason";
         let input = self.forms.as_mut().ok_or_else(ended)?;

@@ -37,7 +37,7 @@ pub(super) fn one_side<C: Channel>(side: Side, ops: u64) -> Result<Measured> {
     Ok(Measured::new(batches * BATCH, side.of(offered, taken)))
 }
 
-/// Alternately offers a value and takes it.
+/// Alternately pushes a value and takes it again, both on this thread.
 pub(super) fn pair<C: Channel>(ops: u64) -> Result<Measured> {
     let (sender, mut receiver) = C::open();
     let mut tally = Tally::new(1, ops);

@@ -34,9 +34,9 @@ pub(crate) const PIPELINE: Scenario = Scenario {
 /// The method by which the worker handles a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
-    /// Reads and writes messages in place, in both rings.
+    /// Reads messages directly in the input ring, and writes messages directly in the output ring.
     ZeroCopy,
-    /// Moves each batch from the ring into a separate buffer first.
+    /// Moves each batch from the input ring into a separate buffer, and reads the batch from there.
     DoubleBuffer,
 }
 

@@ -53,7 +53,7 @@ pub(super) fn run(plan: Plan) -> Result<(Counts, Span)> {
     Ok((counts, span))
 }
 
-/// Sends numbers, and requests the end after the last one.
+/// Sends the numbers below `messages`. Requests the end of the pipeline after the last number.
 async fn generate(cx: SteadyActorShadow, numbers: SteadyTx<u64>, messages: u64) -> Ended {
     let mut actor = cx.into_spotlight([], [&numbers]);
     let mut numbers = numbers.lock().await;

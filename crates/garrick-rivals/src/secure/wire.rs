@@ -26,7 +26,6 @@ pub(super) struct Wire {
     /// Address of the sender. A message to it contains a payload, and the number of times that the
     /// sender sends this payload.
     sender: Address<(Bytes, usize)>,
-    /// Address of the receiver.
     receiver: Address<Hears>,
     _systems: [System; 2],
 }

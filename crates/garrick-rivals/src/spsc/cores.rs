@@ -12,7 +12,8 @@ const CORES: &str = "/sys/devices/system/cpu";
 pub(super) struct Cores {
     /// Name of the relation between the two cores, as the table shows it.
     pub(super) name: &'static str,
-    /// Numbers of the cores. `None` if the system chooses the cores.
+    /// Numbers of the two cores to which the threads are bound. `None` if the operating system
+    /// chooses the cores.
     numbers: Option<[usize; 2]>,
 }
 

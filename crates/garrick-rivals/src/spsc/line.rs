@@ -50,7 +50,8 @@ pub(super) fn transfers(cores: Cores, ops: u64) -> Result<Measured> {
     Ok(Measured::new(ops, span))
 }
 
-/// Waits until the number of transfers is `turn`, and then passes the cache line on.
+/// Waits until the number of transfers is `turn`, and then increases this number by 1. The other
+/// thread waits for the new number.
 #[inline]
 fn pass(line: &Line, turn: u64) {
     let mut wait = Wait::default();

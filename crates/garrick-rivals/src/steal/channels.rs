@@ -15,7 +15,8 @@ pub(super) const LOCAL_CAPACITY: usize = 256;
 #[derive(Debug)]
 pub(super) struct Ours;
 
-/// A worker, and the number of threads that are still sending.
+/// The handle of one thread: a worker of the channel, and the number of threads that are still
+/// sending.
 pub(super) struct OurHand {
     worker: Worker<u64>,
     senders: Arc<AtomicU64>,
@@ -67,7 +68,7 @@ pub(super) struct Crossbeam<const CAPACITY: usize>;
 #[derive(Debug)]
 pub(super) struct Flume;
 
-/// Kanal's unbounded channel.
+/// The unbounded channel of the crate `kanal`.
 #[derive(Debug)]
 pub(super) struct Kanal;
 

@@ -8,7 +8,7 @@ pub(super) trait Team: 'static {
     /// Creates `members` handles. Only the first `senders` of these handles will be used to send.
     fn open(members: u64, senders: u64) -> Vec<Self::Hand>;
 
-    /// Sends a value.
+    /// Sends `value`. `hand` is the handle of the calling thread.
     fn send(hand: &mut Self::Hand, value: u64);
 
     /// Receives a value if there is one.

@@ -67,7 +67,7 @@ pub(crate) const SINGLE: Scenario = Scenario {
 /// Number of tasks in a batch.
 const BATCH: u64 = 100;
 
-/// Returns the contenders without actors.
+/// Returns the contenders that use threads without actors.
 fn threads(tasks: u64) -> [Contender; 4] {
     [
         by::<Bare>("threads", "one per task", tasks),

@@ -2,13 +2,13 @@
 
 use std::hint::black_box;
 
-/// Work of one leaf.
+/// Work that one leaf of a tree does.
 pub(crate) trait Load: Copy + Send + 'static {
     /// Performs the work.
     fn bear(self);
 }
 
-/// No work.
+/// A load that does no work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nothing;
 

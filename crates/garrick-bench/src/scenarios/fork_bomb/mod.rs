@@ -94,7 +94,7 @@ pub(crate) struct Wood<L> {
     depth: u32,
     /// Number of trees, which are grown one after another.
     trees: u64,
-    /// Work of each leaf.
+    /// Work that each leaf of a tree does.
     load: L,
 }
 
@@ -169,8 +169,8 @@ enum Tree<L> {
 
 /// Messages that an actor of the tree handles.
 enum Message<L> {
-    /// Requests a subtree of this depth, or the work of a leaf if the depth is 0. When the work is
-    /// done, the receiver reports to its customer, the actor with this address.
+    /// Requests a subtree of the given depth, or the work of a leaf if the depth is 0. When the
+    /// work is done, the receiver reports to the given address.
     Grow(Address<Message<L>>, u32, L),
     /// Reports that a child is done.
     Any,

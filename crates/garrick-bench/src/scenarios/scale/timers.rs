@@ -31,15 +31,15 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 
 enum Msg {
     Start(u64, Duration),
-    /// Reports that a timer has fired. The field is counted when the message is dropped, even if
-    /// the timer was cancelled.
+    /// Reports that a timer has fired. The field counts this message when the message is dropped,
+    /// even if the timer was cancelled.
     Rung {
         _bell: Counted,
     },
     Stop,
 }
 
-/// Starts timers for itself.
+/// An actor that starts timers for itself.
 struct Sleeper(Tally);
 
 /// Number of timers that are started in one turn.

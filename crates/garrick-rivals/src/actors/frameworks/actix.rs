@@ -16,7 +16,7 @@ use crate::actors::framework::{Framework, Kept, Role, Way};
 #[derive(Debug)]
 pub(crate) struct Actix;
 
-/// An actor that plays a role.
+/// An actor that handles its messages by a [`Role`], the behavior that is shared by all frameworks.
 pub(crate) struct Host<R>(pub(crate) R);
 
 /// Message to a [`Host`].
@@ -46,7 +46,7 @@ impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
 
 impl<R: Role<Actix>> Supervised for Host<R> {}
 
-/// An actor that answers a number with the next number.
+/// An actor that answers each number with the next larger number.
 pub(crate) struct Answerer;
 
 /// A question to an [`Answerer`].

@@ -11,7 +11,7 @@ use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 #[derive(Debug)]
 pub(crate) struct Ractor;
 
-/// An actor that plays a role. The role is the actor's state.
+/// An actor that handles its messages by a [`Role`], which is the state of the actor.
 struct Host<R>(PhantomData<fn() -> R>);
 
 impl<R: Role<Ractor>> Actor for Host<R> {

@@ -9,7 +9,7 @@ use crate::actors::framework::{Framework, Role, Way};
 #[derive(Debug)]
 pub(crate) struct Xtra;
 
-/// An actor that plays a role.
+/// An actor that handles its messages by a [`Role`], the behavior that is shared by all frameworks.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Xtra>> Actor for Host<R> {
@@ -26,7 +26,7 @@ impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
     }
 }
 
-/// An actor that answers a number with the next number.
+/// An actor that answers each number with the next larger number.
 pub(crate) struct Answerer;
 
 /// A question to an [`Answerer`].

@@ -26,7 +26,7 @@ pub(super) struct Event {
 
 /// A store of events, in which each entity can read its own events.
 pub(super) trait Engine: Sized + Send + 'static {
-    /// Opens the files in a folder, or creates them.
+    /// Opens the files of the engine in a folder, or creates them.
     fn open(folder: &Path) -> Result<Self, Fault>;
 
     /// Stores events together. All events are durable when the call returns.
