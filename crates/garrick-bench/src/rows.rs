@@ -13,7 +13,7 @@ pub(crate) fn row(scenario: &str, contender: &str, ns: f64) -> Row {
     serde_json::from_value(row).expect("it is a row")
 }
 
-/// Adds a parameter to the row.
+/// Adds the parameter `key` with the value `value` to the row.
 pub(crate) fn at(mut row: Row, key: &str, value: u64) -> Row {
     row.params.insert(key.to_owned(), value.into());
     row

@@ -125,7 +125,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// Adds a parameter to a row.
+    /// Adds the parameter `key` with the value `value` to the row.
     pub(crate) fn at(mut row: Row, key: &str, value: u64) -> Row {
         row.params.insert(key.to_owned(), value.into());
         row

@@ -38,7 +38,7 @@ impl Stage for Generator {
     }
 }
 
-/// Sends the heartbeats, then stops the graph.
+/// A stage that sends the heartbeats, and then stops the graph.
 #[derive(Debug)]
 pub(super) struct Heartbeat {
     pub(super) output: Sender<u64>,
@@ -126,7 +126,7 @@ impl Stage for Worker {
 /// Group of the four counters that a [`Logger`] publishes, one for each kind of message.
 pub(super) type Log = Group<4>;
 
-/// Counts the names.
+/// A stage that counts the FizzBuzz names by kind.
 #[derive(Debug)]
 pub(super) struct Logger {
     pub(super) input: Receiver<Message>,

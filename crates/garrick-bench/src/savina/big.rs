@@ -65,7 +65,7 @@ struct Tally {
     pings: u64,
     /// Number of pings that the actor has answered.
     answered: u64,
-    /// Number of pongs that did not come from the last target.
+    /// Number of received pongs that were not sent by the target of the last ping.
     strays: u64,
 }
 

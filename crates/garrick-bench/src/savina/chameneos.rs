@@ -79,7 +79,7 @@ impl Color {
     }
 }
 
-/// The mall, in which creatures meet.
+/// The mall, an actor that arranges the meetings of the creatures.
 struct Mall {
     size: Size,
     /// Number of meetings that have not taken place yet.

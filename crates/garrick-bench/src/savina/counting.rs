@@ -35,7 +35,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// Counts increments.
+/// An actor that counts increments. The field is the count.
 struct Counter(u64);
 
 /// Messages that a [`Counter`] handles.

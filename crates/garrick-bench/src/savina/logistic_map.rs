@@ -100,7 +100,7 @@ enum ToMaster {
     Term(usize, f64),
 }
 
-/// A series whose terms are computed by another actor.
+/// An actor that stands for a series. Another actor computes the terms of the series.
 struct Series {
     id: usize,
     term: f64,

@@ -52,7 +52,7 @@ enum ToPinger {
     Pong,
 }
 
-/// Answers pings.
+/// An actor that answers each ping with a pong.
 struct Ponger {
     /// Number of pings received so far.
     pings: u64,

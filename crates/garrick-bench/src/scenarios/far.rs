@@ -154,7 +154,7 @@ fn tell_far(ops: u64) -> Result<Measured> {
     Ok(Measured::new(bursts * BURST, watch.stop()))
 }
 
-/// Answers questions.
+/// An actor that answers each question with the number of questions that it has received so far.
 struct Answerer(u64);
 
 impl Actor for Answerer {

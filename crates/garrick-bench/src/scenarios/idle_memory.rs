@@ -65,7 +65,8 @@ impl Actor for Idler {
     fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
 }
 
-/// Spawns idle actors in several turns. Each message contains the number of remaining turns.
+/// An actor that spawns idle actors in several turns. Each message contains the number of remaining
+/// turns.
 pub(super) struct Crowd {
     /// The actor that was created last.
     last: Option<Address<()>>,

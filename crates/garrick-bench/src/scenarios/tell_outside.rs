@@ -27,7 +27,7 @@ const BATCH: u64 = 4096;
 /// Number of batches that may be in flight, so that the mailbox stays bounded.
 const BATCHES_OPEN: u64 = 4;
 
-/// Counts messages, and reports once per batch.
+/// An actor that counts messages, and reports once per batch.
 struct Counter {
     /// Number of messages so far.
     count: u64,

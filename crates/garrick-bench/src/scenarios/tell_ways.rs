@@ -59,7 +59,7 @@ fn contender(measure: impl Fn(u64) -> Result<Measured> + 'static) -> Vec<Contend
     vec![Contender::fitted("garrick", measure).with("burst", BURST)]
 }
 
-/// Counts messages in an async handler.
+/// An actor that counts messages in an async handler.
 struct AsyncCounter(Counter);
 
 impl AsyncActor for AsyncCounter {

@@ -20,7 +20,7 @@ const HOUR: Duration = Duration::from_secs(3_600);
 /// Number of timers that are started in one turn.
 pub(super) const BURST: u64 = 64;
 
-/// Starts timers in one or more turns, and cancels all these timers in the next turn.
+/// An actor that starts timers in one or more turns, and cancels all these timers in the next turn.
 pub(super) struct Starter {
     timers: Vec<garrick::Timer>,
     /// Number of timers that are started before all of them are cancelled.

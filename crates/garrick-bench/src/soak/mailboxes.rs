@@ -105,7 +105,7 @@ impl Actor for Handler {
 enum Msg {
     Inlets(Vec<Address<Work>>),
     Round(Reply<Outcome>),
-    /// Reports that a message to the mailbox with this number was handled.
+    /// Reports that a message to the mailbox with the given index was handled.
     Handled(usize),
     End,
 }
@@ -132,13 +132,15 @@ impl Flooder {
         }
     }
 
-    /// Returns the number of messages sent to this mailbox in all rounds.
+    /// Returns the number of messages that were sent to the mailbox with the index `kind` in all
+    /// rounds.
     fn sent(&self, kind: usize) -> u64 {
         let from_thread = if kind == 0 { FROM_THREAD } else { 0 };
         self.rounds * (FLOOD + from_thread)
     }
 
-    /// Returns how many messages to this mailbox were returned, handled or dropped in all rounds.
+    /// Returns how many messages to the mailbox with the index `kind` were returned, handled or
+    /// dropped in all rounds.
     fn ended(&self, kind: usize) -> u64 {
         self.returned[kind] + self.handled[kind] + self.inlets[kind].dropped()
     }
@@ -155,8 +157,8 @@ impl Flooder {
         reply.send(all.map(|kind| self.checked(kind)).sum());
     }
 
-    /// Returns the number of messages to this mailbox in one round, or an error if a count is
-    /// wrong.
+    /// Returns the number of messages to the mailbox with the index `kind` in one round, or an
+    /// error if a count is wrong.
     fn checked(&self, kind: usize) -> Outcome {
         let on_full = KINDS[kind];
         let name = format!("messages to a mailbox with OnFull::{on_full:?}");

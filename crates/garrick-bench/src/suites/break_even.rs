@@ -24,8 +24,8 @@ pub(super) struct Times {
 }
 
 impl Times {
-    /// Returns the time by which the first contender is slower. It is negative if the first
-    /// contender is faster.
+    /// Returns the time by which the first contender is slower than the second. The result is
+    /// negative if the first contender is faster.
     fn lag(&self) -> f64 {
         self.one - self.other
     }

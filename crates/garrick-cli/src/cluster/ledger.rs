@@ -161,7 +161,7 @@ impl Ledger {
     }
 }
 
-/// The only caller of an account.
+/// State of the thread that calls one account. No other thread calls this account.
 struct Owner {
     number: u64,
     account: Address<Order>,

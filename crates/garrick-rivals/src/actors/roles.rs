@@ -84,8 +84,8 @@ impl<F: Framework> Relay<F> {
         Self { next, done }
     }
 
-    /// Drops the address of the next relay, and makes that relay do the same. In a ring, the
-    /// request returns to the first relay.
+    /// Drops the address of the next relay, and sends [`Pass::End`] to that relay, which then does
+    /// the same.
     async fn end(&mut self) {
         if let Some(next) = self.next.take() {
             F::tell::<Self>(&next, Pass::End).await;
@@ -157,7 +157,7 @@ impl Tally {
     }
 }
 
-/// An actor that lives for one message.
+/// An actor that stops after its first message.
 #[derive(Debug)]
 pub(super) struct Mayfly(pub(super) Arc<Tally>);
 

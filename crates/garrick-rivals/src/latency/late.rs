@@ -207,7 +207,7 @@ struct Receiver(Arc<Notes>);
 /// An actor that blocks for the requested time, by the method that its library recommends.
 struct Blocker(Arc<Notes>);
 
-/// A message with the time at which it was due.
+/// A message, with the time at which the message was due.
 struct Parcel(Instant, Due);
 
 impl<F: Peer> Role<F> for Receiver {

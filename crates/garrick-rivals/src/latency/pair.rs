@@ -252,7 +252,7 @@ async fn make_inside<F: Peer>(
     F::tell::<Maker<F>>(&maker, ()).await;
 }
 
-/// Creates a chain of stages, and returns the first.
+/// Creates a chain of stages, and returns the address of the first stage.
 async fn chain<F: Peer>(plan: Plan, done: &Sender<()>) -> F::Address<Link<F>> {
     let mut first = F::place(Link::<F>::new(plan, done)).await;
     for _ in 1..STAGES {

@@ -33,7 +33,7 @@ impl Work {
         Self((time.as_secs_f64() / step) as u64)
     }
 
-    /// Does the work.
+    /// Keeps the thread busy until the work is done.
     pub(super) fn spin(self) {
         let mut number = 1_u64;
         for _ in 0..self.0 {

@@ -15,8 +15,8 @@ use super::cores::Cores;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// A number in a separate pair of cache lines, because the processor may prefetch the neighbouring
-/// line.
+/// A number that has two neighboring cache lines to itself. A single line would not be enough,
+/// because the processor may prefetch the neighboring line.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Line {

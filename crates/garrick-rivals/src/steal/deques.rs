@@ -42,7 +42,7 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
-/// State of one thread.
+/// The handle of one thread.
 pub(super) struct CrossbeamHand {
     own: crossbeam_deque::Worker<u64>,
     number: usize,
@@ -131,7 +131,7 @@ impl Team for CrossbeamDeque {
 #[derive(Debug)]
 pub(super) struct St3;
 
-/// State of one thread.
+/// The handle of one thread.
 pub(super) struct St3Hand {
     own: st3::lifo::Worker<u64>,
     number: usize,

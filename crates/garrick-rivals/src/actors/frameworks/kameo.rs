@@ -16,7 +16,7 @@ use crate::actors::framework::{Framework, Kept, Role, Way, new_name};
 #[derive(Debug)]
 pub(crate) struct Kameo;
 
-/// An actor that plays a role.
+/// An actor that handles its messages by a [`Role`], the behavior that is shared by all frameworks.
 pub(crate) struct Host<R>(R);
 
 impl<R: Role<Kameo>> Actor for Host<R> {

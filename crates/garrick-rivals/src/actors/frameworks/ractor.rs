@@ -40,7 +40,7 @@ impl<R: Role<Ractor>> Actor for Host<R> {
     }
 }
 
-/// An actor that answers a number with the next number.
+/// An actor that answers each number with the next larger number.
 struct Answerer;
 
 /// A question to an [`Answerer`]: a number, and the reply port for the next number.
