@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// The threads whose CPU time a [`Stopwatch`] measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
-    /// The calling thread.
+    /// Measures the CPU time of the calling thread.
     Thread,
-    /// All threads of the process.
+    /// Measures the CPU time of all threads of the process.
     Process,
 }
 

@@ -82,10 +82,10 @@ impl Message {
     }
 }
 
-/// Number of bits in each bit field of a sum. Each field counts the messages of one kind.
+/// Number of bits in each bit field of a word. Each field counts the messages of one kind.
 const FIELD_BITS: u32 = 16;
-/// Maximum number of messages that one sum can count. With more messages, a bit field of the sum
-/// could overflow.
+/// Maximum number of messages that are counted together in one word. With more messages, a bit
+/// field of the word could overflow.
 const RUN_MAX: usize = u16::MAX as usize;
 
 /// The number of messages of each kind.

@@ -19,7 +19,6 @@ const VALUES: usize = 0;
 const BEATS: usize = 1;
 /// Index of the channel of the FizzBuzz names.
 const MESSAGES: usize = 2;
-/// Number of channels.
 const CHANNELS: usize = 3;
 
 /// The results of a pipeline that has stopped.

@@ -77,7 +77,6 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
 /// Counts of haircuts and visits in one run.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct Day {
-    /// Number of haircuts.
     cuts: u64,
     /// Number of customers that have reported that they are done.
     done: u64,
@@ -125,7 +124,7 @@ enum ToCustomer {
     Done,
 }
 
-/// The waiting room of the customers.
+/// An actor that stands for the waiting room, in which customers wait for the barber.
 struct Room {
     barber: Address<ToBarber>,
     chairs: usize,

@@ -33,7 +33,6 @@ pub(super) const BIG: Scenario = Scenario {
 struct Size {
     /// Number of pings that each actor sends.
     pings: u64,
-    /// Number of actors.
     actors: u32,
 }
 

@@ -44,9 +44,9 @@ struct Size {
     consumers: usize,
     /// Number of items of each producer.
     items: u64,
-    /// Cost of producing an item.
+    /// Cost of producing an item. A unit of the cost is the computation of 100 logarithms.
     produce_cost: u32,
-    /// Cost of consuming an item.
+    /// Cost of consuming an item. A unit of the cost is the computation of 100 logarithms.
     consume_cost: u32,
 }
 
@@ -105,7 +105,7 @@ enum Report {
     Consumed(Share),
 }
 
-/// The buffer between producers and consumers.
+/// The buffer, an actor that stores items between their producers and consumers.
 struct Manager {
     size: Size,
     /// Items that no consumer has requested yet.

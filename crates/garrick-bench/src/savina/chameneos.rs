@@ -29,7 +29,6 @@ pub(super) const CHAMENEOS: Scenario = Scenario {
 /// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Number of creatures.
     creatures: u64,
     /// Total number of meetings.
     meetings: u64,

@@ -40,7 +40,6 @@ struct Counter(u64);
 
 /// Messages that a [`Counter`] handles.
 enum Count {
-    /// Increments the count.
     Increment,
     /// Requests the count, and stops the counter.
     Retrieve(Reply<u64>),

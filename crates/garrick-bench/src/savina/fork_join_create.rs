@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// Counts the workers that are not done, and sends a report when all are done.
+/// A counter of the workers that are not done. The last worker sends a report.
 struct Latch {
     /// Number of workers that are not done. Every worker subtracts 1 when it is done.
     left: AtomicU64,
@@ -70,7 +70,6 @@ impl Latch {
 /// An actor that computes one sine and counts down the latch.
 struct Worker {
     latch: Arc<Latch>,
-    /// Expected result.
     expected: f64,
 }
 

@@ -76,7 +76,7 @@ impl Smoked {
     }
 }
 
-/// Starts the smokers one after another.
+/// An actor that starts the smokers one after another.
 struct Arbiter<F> {
     size: Size,
     /// Closure that chooses at random the next smoker, and the count of random numbers that this

@@ -53,7 +53,6 @@ struct Member {
     next: Option<Address<Message>>,
     /// Number of times that this member has received the token so far.
     tokens: u64,
-    /// Number of members of the ring.
     members: u64,
     reports: Reports<u64>,
 }

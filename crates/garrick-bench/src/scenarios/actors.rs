@@ -53,7 +53,7 @@ pub(crate) fn worker(name: &str) -> Result<System> {
     Ok(builder().name(name).workers(1).start()?)
 }
 
-/// Counts messages, and reports when the last expected message has arrived.
+/// An actor that counts messages, and reports when the last expected message has arrived.
 #[derive(Clone)]
 pub(crate) struct Counter {
     /// Number of messages that have not arrived yet.

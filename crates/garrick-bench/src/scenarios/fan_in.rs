@@ -19,7 +19,6 @@ pub(super) const FAN_IN: Scenario = Scenario {
     },
 };
 
-/// Number of senders.
 const SENDERS: u64 = 4;
 
 /// Maximum number of messages in a repetition. There is a maximum because all messages may wait at

@@ -50,7 +50,6 @@ fn in_child(actors: u64) -> Result<Measured> {
     child::measured(CHILD, &[actors])
 }
 
-/// An idle actor.
 struct Idler {
     /// Address of the actor that was created before this one. The address keeps that actor alive,
     /// and is never read.

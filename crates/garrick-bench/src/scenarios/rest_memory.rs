@@ -70,7 +70,7 @@ const PATIENCE_QUICK: Duration = Duration::from_secs(1);
 /// Maximum number of operations in a quick run.
 const OPS_QUICK_MAX: u64 = 500_000;
 
-/// Time between two measurements.
+/// Time between two measurements of the resident memory.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 fn timers(effort: &Effort) -> Vec<Contender> {

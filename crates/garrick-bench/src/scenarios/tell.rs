@@ -40,8 +40,8 @@ pub(crate) const TELL_ONE: Scenario = Scenario {
     },
 };
 
-/// Sends `burst` messages per turn, in several turns. Each message that it receives contains the
-/// number of remaining turns.
+/// An actor that sends `burst` messages per turn, in several turns. Each message that the actor
+/// receives contains the number of remaining turns.
 pub(super) struct Teller {
     /// Actor that counts the messages.
     to: Address<u64>,

@@ -47,7 +47,6 @@ pub(super) fn outcome(round: Option<Ask<Outcome>>) -> Result<u64> {
     Ok(outcome?)
 }
 
-/// Returns the sum of the numbers below `number`.
 pub(super) fn sum_below(number: u64) -> u64 {
     number * number.saturating_sub(1) / 2
 }

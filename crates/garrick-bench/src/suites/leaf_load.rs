@@ -19,13 +19,13 @@ const DEPTH_QUICK: u32 = 14;
 /// measurements used depths of up to 12.
 const DEPTH_ERFC: u32 = 10;
 
-/// Depth of the trees whose leaves compute erfc, in a quick run.
+/// Depth of the trees whose leaves compute erfc (the complementary error function), in a quick run.
 const DEPTH_ERFC_QUICK: u32 = 8;
 
 /// Measured loads: how many random numbers each leaf computes.
 const RANDOMS: [u32; 9] = [0, 1, 4, 10, 16, 64, 100, 256, 1000];
 
-/// Measured loads: how many erfc values each leaf computes.
+/// Measured loads: how many values of erfc, the complementary error function, each leaf computes.
 const ERFCS: [u32; 2] = [1, 1000];
 
 const OF_RANDOMS: Scenario = Scenario {

@@ -24,7 +24,6 @@ const NAME: &str = "callers";
 
 /// Number of threads that call accounts.
 const CALLERS: u64 = 8;
-/// Number of accounts.
 const ACCOUNTS: usize = 12;
 
 /// Time between two calls of a thread.
@@ -33,7 +32,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Time limit of a call. A message to another node may be delayed by up to 10 s.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// State that the threads share.
+/// State that is shared by the threads that call accounts.
 struct Shared {
     accounts: Vec<Address<Order>>,
     history: Mutex<History<Op, Ret>>,
@@ -70,7 +69,7 @@ pub(super) struct Callers {
     _system: System,
 }
 
-/// Results of the calls.
+/// Results of the calls to the accounts.
 pub(super) struct Calls {
     pub(super) answered: u64,
     pub(super) unanswered: u64,

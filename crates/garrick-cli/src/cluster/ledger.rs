@@ -53,7 +53,7 @@ impl Counts {
     }
 }
 
-/// Results of the calls.
+/// Results of the calls to the accounts.
 pub(super) struct Totals {
     pub(super) answered: u64,
     pub(super) unanswered: u64,

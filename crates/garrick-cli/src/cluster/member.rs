@@ -167,7 +167,6 @@ impl Member {
         Ok(self.child.try_wait()?)
     }
 
-    /// Kills the process.
     pub(super) fn kill(&mut self) -> Result<()> {
         self.child.kill()?;
         self.child.wait()?;

@@ -8,7 +8,6 @@ use garrick_sim::history::{History, Outcome, Sequential, Verdict};
 /// An operation on an account.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Op {
-    /// Index of the account.
     pub(super) account: usize,
     pub(super) action: Action,
 }

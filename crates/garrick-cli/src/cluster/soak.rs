@@ -16,7 +16,8 @@ use super::member::{Member, end_all};
 use super::servers::Servers;
 use super::trio::{SERVERS, Trio};
 
-/// Number of nodes. The first one is never killed, so that its memory can be compared.
+/// Number of nodes. The first node is never killed, so that its memory at the end can be compared
+/// with its memory before.
 const NODES: usize = 3;
 
 /// Time between two checks of the processes.

@@ -10,7 +10,6 @@ use garrick_measure::Result;
 
 use super::engine::Engine;
 
-/// Number of servers.
 pub(super) const SERVERS: usize = 3;
 
 /// Three servers. Their files are removed when this value is dropped.
@@ -49,7 +48,7 @@ impl Trio {
         addresses.join(",")
     }
 
-    /// Kills a server.
+    /// Kills the server with the index `number`. Does nothing if the server is down.
     pub(super) fn kill(&mut self, number: usize) -> Result<()> {
         match self.engines[number].take() {
             Some(engine) => engine.kill(),

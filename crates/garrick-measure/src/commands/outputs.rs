@@ -103,7 +103,7 @@ impl Outputs {
 }
 
 impl Outputs {
-    /// Returns the paths of the requested files that contain all results.
+    /// Returns the paths of the JSON, CSV and HTML files that the user has requested.
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = [&self.json, &self.csv, &self.html].into_iter();
         files.flatten().map(PathBuf::as_path)

@@ -69,7 +69,6 @@ use warm_up::WarmUp;
 
 /// Contenders that are measured alternately.
 pub(crate) struct Plan<'a> {
-    /// Name of the scenario.
     pub(crate) scenario: &'a str,
     /// Creates the contenders. Called just before they are measured, and possibly once more before
     /// that to get their names.
@@ -106,7 +105,6 @@ impl From<&Effort> for Pace {
 pub(crate) struct Progress<'a> {
     /// Index of the current plan.
     pub(crate) plan: usize,
-    /// Name of the scenario.
     pub(crate) scenario: &'a str,
     /// Name of the contender being measured.
     pub(crate) contender: &'a str,
@@ -188,7 +186,8 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
         .map_err(|_| "an actor of the measuring engine failed".into())
 }
 
-/// The contenders, which are measured outside of any turn.
+/// The data of the thread that creates and measures the contenders. This thread works outside of
+/// the turns of actors.
 struct Bench<'a> {
     /// Plans that have not been started yet.
     plans: Vec<Option<Plan<'a>>>,

@@ -22,7 +22,7 @@ pub(super) struct Rounds {
 /// The set of contenders that is being measured.
 struct UnderWay {
     set: Set,
-    /// State of the machine at the start.
+    /// State of the machine when the measurement of this set of contenders began.
     began: Moment,
     /// Number of rounds: the maximum over all contenders of the set.
     rounds: usize,

@@ -14,7 +14,6 @@ pub(crate) const FAN_IN: Scenario = Scenario {
     contenders,
 };
 
-/// Number of senders.
 const SENDERS: u64 = 4;
 
 /// Number of threads of each runtime.

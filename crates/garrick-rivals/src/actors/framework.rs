@@ -18,7 +18,6 @@ use tokio::runtime;
 
 /// Behavior of an actor, in any framework.
 pub(crate) trait Role<F: Framework>: Sized + Send + 'static {
-    /// Type of the actor's messages.
     type Message: Send + 'static;
 
     /// True if the role blocks its thread. Some libraries must know this in advance.

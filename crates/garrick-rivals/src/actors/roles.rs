@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use super::framework::{Flow, Framework, Role};
 
-/// Counts messages, and reports when the last expected message has arrived.
+/// An actor that counts messages, and reports when the last expected message has arrived.
 #[derive(Debug)]
 pub(super) struct Counter {
     /// Number of messages that have not arrived yet.
@@ -70,7 +70,6 @@ pub(super) struct Relay<F: Framework> {
 
 /// A message to a [`Relay`].
 pub(super) enum Pass<F: Framework> {
-    /// Address of the next relay.
     Next(F::Address<Relay<F>>),
     /// Token with the number of hops left.
     Token(u64),

@@ -102,7 +102,7 @@ pub(super) fn round(tasks: usize, loads: Option<Arc<Loads>>) -> Round {
     }
 }
 
-/// The reader, which reads all results.
+/// The reader, an actor that receives the results of all tasks.
 struct Reader {
     /// Number of results that have not arrived yet.
     left: usize,

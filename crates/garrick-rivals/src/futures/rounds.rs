@@ -13,7 +13,6 @@ pub(super) const DELAY: Duration = Duration::from_micros(10);
 /// The benchmark's number of tasks, and its numbers of rounds.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sizes {
-    /// Number of tasks in a round.
     pub(super) tasks: usize,
     /// Number of rounds of each contender.
     pub(super) rounds: usize,
@@ -81,7 +80,6 @@ impl Timing {
     }
 }
 
-/// A contender of the benchmark.
 #[derive(Clone, Copy)]
 pub(super) struct Contender {
     pub(super) name: &'static str,

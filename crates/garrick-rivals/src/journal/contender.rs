@@ -24,7 +24,6 @@ const GROUP: usize = 4_096;
 /// Maximum number of lines that are shown from the error output of a failed process.
 const LINES: usize = 3;
 
-/// A contender of the study of journals.
 pub(super) struct Contender {
     pub(super) name: &'static str,
     /// Text for the table: the method by which the contender makes a command durable.

@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) warm_up: Duration,
     /// Duration of the measurement.
     pub(super) lasts: Duration,
-    /// Empty folder for the files.
+    /// Folder for the files of the run. The folder is empty at first.
     pub(super) folder: PathBuf,
 }
 
@@ -50,7 +50,6 @@ pub(super) struct Window {
     cpu_seconds: f64,
 }
 
-/// The outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Outcome {
     window: Window,

@@ -110,7 +110,7 @@ struct Due {
     job: Job,
 }
 
-/// Random numbers, the same for every contender (xorshift).
+/// A generator (xorshift) of random numbers. Every contender gets the same numbers.
 struct Random(u64);
 
 impl Random {

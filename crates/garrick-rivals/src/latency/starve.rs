@@ -48,7 +48,6 @@ impl<F: Peer> Role<F> for Idler {
     }
 }
 
-/// The result of a round.
 #[derive(Debug, Clone, Copy, Default)]
 struct Round {
     handled: usize,

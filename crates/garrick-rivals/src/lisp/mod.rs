@@ -53,7 +53,7 @@ impl Sizes {
         ..Self::FULL
     };
 
-    /// Returns the minimum number of actors in a round.
+    /// Returns the number of actors in `trees` trees, which is the minimum for a round.
     fn actors(self) -> u64 {
         self.trees * ((2 << self.depth) - 1)
     }

@@ -48,7 +48,6 @@ struct Plan {
     capacity: usize,
     /// Number of threads: 2, or 3 if each stage has a separate thread.
     threads: usize,
-    /// Number of messages to send.
     messages: u64,
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Checks one received number, and adds it to the sum.
+    /// Checks one received number, and adds it to the tally.
     #[inline]
     pub(super) fn one(&mut self, number: u64) {
         self.wrong |= number ^ self.count;
@@ -20,7 +20,7 @@ impl Tally {
         self.count += 1;
     }
 
-    /// Checks received numbers, and adds them to the sum.
+    /// Checks the received `numbers` in order, and adds them to the tally.
     #[inline]
     pub(super) fn all(&mut self, numbers: &[u64]) {
         for number in numbers {
@@ -28,7 +28,6 @@ impl Tally {
         }
     }
 
-    /// Returns the count of the received numbers.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count

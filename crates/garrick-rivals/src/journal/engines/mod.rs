@@ -14,7 +14,6 @@ pub(super) use plain::Plain;
 pub(super) use redb::Redb;
 pub(super) use sqlite::Sqlite;
 
-/// An event of an entity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Event {
     pub(super) entity: u64,
