@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 /// Maximum probability that an interval misses the median on one side.
 const MISSED: f64 = 0.025;
 
-/// Number of median absolute deviations beyond which a value is an outlier. It corresponds to three
-/// standard deviations of a normal distribution.
+/// Number of median absolute deviations beyond which a value is an outlier. This number corresponds
+/// to three standard deviations of a normal distribution.
 const DEVIATIONS_MAX: f64 = 3.0 * 1.4826;
 
-/// Minimum deviation of an outlier, relative to the median. It applies even if all other values are
-/// equal.
+/// Minimum deviation of an outlier, relative to the median. This minimum applies even if all other
+/// values are equal.
 const DEVIATION_MIN: f64 = 0.01;
 
 /// A summary of several measurements of one quantity.

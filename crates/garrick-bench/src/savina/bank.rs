@@ -52,7 +52,8 @@ const QUICK: Size = Size {
     ..STANDARD
 };
 
-/// Initial balance of an account, in millionths. It is larger than the sum of all transactions.
+/// Initial balance of an account, in millionths. This balance is larger than the sum of all
+/// transactions.
 const BALANCE: u64 = 1_000_000_000_000_000;
 
 /// Maximum amount of a transaction, in millionths.

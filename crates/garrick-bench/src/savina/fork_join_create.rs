@@ -45,7 +45,7 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     )
 }
 
-/// A counter of the workers that are not done. The last worker sends a report.
+/// A counter of the workers that are not done. The worker that finishes last sends a report.
 struct Latch {
     /// Number of workers that are not done. Every worker subtracts 1 when it is done.
     left: AtomicU64,

@@ -26,7 +26,7 @@ pub(super) fn probed<R>(measure: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Returns a builder of systems for a measurement.
+/// Returns a builder of systems. During a call of [`probed`], these systems have probes.
 pub(crate) fn builder() -> garrick::system::Builder {
     System::builder().probes(PROBES.get())
 }

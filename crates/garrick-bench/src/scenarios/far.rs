@@ -48,7 +48,7 @@ struct Number {
 #[wire(name = "bench.Credit")]
 struct Credit(u64);
 
-/// A question. It contains the reply through which the receiver sends back a number.
+/// A question, with the reply through which the receiver sends back a number.
 #[derive(Wire)]
 #[wire(name = "bench.Question", context = Carrier)]
 struct Question(Reply<u64>);

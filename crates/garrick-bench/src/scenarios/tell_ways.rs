@@ -8,7 +8,7 @@ use garrick_measure::{Clock, Contender, Effort, Measured, Result, Scenario, Stop
 use super::actors::{Counter, local, send_in};
 use super::tell::Teller;
 
-/// Number of messages per turn. It is small enough that the receiver keeps up.
+/// Number of messages per turn. This number is so small that the receiver keeps up.
 const BURST: u64 = 64;
 
 /// Capacity of a bounded mailbox.

@@ -96,12 +96,12 @@ pub(super) enum Question {
     Now(u64, Reply<u64>),
     /// Requests an answer after the time [`TIGHT`].
     Later(u64, Reply<u64>),
-    /// Tells the oracle to keep the reply, and not to answer.
+    /// Tells the receiver to keep the reply, and not to answer.
     Never(Reply<u64>),
-    /// Tells the oracle to drop the reply at once.
+    /// Tells the receiver to drop the reply at once.
     Refuse(Reply<u64>),
-    /// Tells the oracle to drop all replies that it keeps. The askers of these questions no longer
-    /// wait for an answer.
+    /// Tells the receiver to drop all replies that it keeps. The askers of these questions no
+    /// longer wait for an answer.
     Forget,
 }
 
@@ -136,13 +136,13 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Counts of the outcomes of a round's questions, by kind.
+/// Number of questions of a round for each kind of outcome.
 #[derive(Default)]
 struct Ends {
     right: u64,
     timed_out: u64,
     dropped: u64,
-    /// Number of questions whose outcome is wrong for their kind.
+    /// Number of questions that ended in another way than their kind requires.
     wrong: u64,
     /// Description of the first wrong outcome.
     first_wrong: Option<String>,

@@ -58,7 +58,7 @@ enum Msg {
     CancelFar,
     Ring(u64),
     Tick,
-    /// Message of a timer that is cancelled. It must never arrive.
+    /// Message of a timer that is cancelled. This message must never arrive.
     Cancelled,
 }
 
@@ -70,7 +70,7 @@ struct Alarms {
     rings: u64,
     /// Sum of the numbers of the timers that have fired in this round.
     sum: u64,
-    /// Number of messages from cancelled timers, in all rounds. It must be 0.
+    /// Number of messages from cancelled timers, in all rounds. This number must be 0.
     cancelled: u64,
     reply: Option<Reply<Outcome>>,
 }

@@ -41,7 +41,7 @@ struct Shared {
     silence: Mutex<Silence>,
 }
 
-/// The moment of the last answer of each account, and the longest time between two consecutive
+/// The moment of the last answer of each account. Also the longest time between two consecutive
 /// answers of one account.
 struct Silence {
     last: Vec<Instant>,
@@ -57,7 +57,8 @@ impl Silence {
     }
 }
 
-/// Threads that call accounts. They belong to a node that runs no accounts itself.
+/// Threads that call accounts, and the node to which the threads belong. This node runs no
+/// accounts.
 pub(super) struct Callers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,

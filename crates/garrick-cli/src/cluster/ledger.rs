@@ -67,7 +67,8 @@ pub(super) struct Totals {
     pub(super) wrong: Option<String>,
 }
 
-/// Threads that call accounts. They belong to a node that runs no accounts itself.
+/// Threads that call accounts, and the node to which the threads belong. This node runs no
+/// accounts.
 pub(super) struct Ledger {
     counts: Arc<Counts>,
     threads: Vec<JoinHandle<Owner>>,

@@ -39,7 +39,7 @@ const END_WITHIN: Duration = Duration::from_secs(30);
 /// Time between two checks for the end of the process.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Number of workers of the process. It is small because all processes share one machine.
+/// Number of workers of the process. This number is small because all processes share one machine.
 const WORKERS: usize = 1;
 
 /// Number of shards into which the accounts are divided.

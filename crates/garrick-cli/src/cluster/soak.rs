@@ -137,8 +137,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     Ok(run.verdict(&totals))
 }
 
-/// Joins the cluster as the node of the callers. Retries, because the servers need some seconds to
-/// elect leaders.
+/// Joins the cluster as the node through which threads call accounts. Retries, because the servers
+/// need some seconds to elect leaders.
 fn joined(servers: &Servers, cluster: &str, stop: &Stop) -> Result<Ledger> {
     let began = Instant::now();
     loop {

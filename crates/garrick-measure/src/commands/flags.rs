@@ -97,8 +97,8 @@ impl Flags {
 }
 
 impl Flags {
-    /// Checks that some plan has a contender with the name of the reference. If not, returns the
-    /// reason why the reference cannot be used.
+    /// Checks that some plan has a contender with the name of the reference, the contender with
+    /// which the others are compared. If not, returns the reason why the reference cannot be used.
     fn unknown_reference(&self, plans: &[Plan<'_>]) -> Result<Option<String>> {
         let Some(reference) = &self.reference else {
             return Ok(None);

@@ -103,7 +103,7 @@ impl From<&Effort> for Pace {
 /// Progress of a run, for display.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Progress<'a> {
-    /// Index of the current plan.
+    /// Index of the current plan, which is a set of contenders that are measured alternately.
     pub(crate) plan: usize,
     pub(crate) scenario: &'a str,
     /// Name of the contender being measured.
@@ -191,7 +191,7 @@ fn send<M: 'static>(to: &Address<M>, message: M) -> Result<()> {
 struct Bench<'a> {
     /// Plans that have not been started yet.
     plans: Vec<Option<Plan<'a>>>,
-    /// Index of the current plan.
+    /// Index of the current plan, which is a set of contenders that are measured alternately.
     plan: usize,
     /// Name of the current scenario.
     scenario: &'a str,

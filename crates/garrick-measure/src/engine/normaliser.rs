@@ -11,7 +11,7 @@ use super::table::Message;
 /// An actor that divides the times of each round by the time of the reference contender in the same
 /// round.
 pub(super) struct Normaliser {
-    /// Name of the reference, if there is one.
+    /// Name of the contender with which the others are compared, if there is one.
     reference: Option<String>,
     /// Actor that collects the rows.
     table: Address<Message>,
@@ -46,8 +46,8 @@ impl Normaliser {
         set.iter().map(related).collect()
     }
 
-    /// Returns the reference for `row`. If several contenders have the reference's name, returns
-    /// the contender that has the most parameters in common with `row`.
+    /// Returns the contender of `set` with which `row` is compared. If several contenders have the
+    /// requested name, returns the one that has the most parameters in common with `row`.
     fn reference_of<'a>(&self, row: &Row, set: &'a [Normal]) -> Option<&'a Normal> {
         let common = |normal: &&Normal| {
             let params = normal.row.params.iter();

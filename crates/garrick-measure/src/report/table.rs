@@ -62,8 +62,8 @@ pub(super) fn in_columns(
     table.trim_fmt()
 }
 
-/// Returns the columns for these rows. A column for the reference is included only if there is a
-/// reference.
+/// Returns the columns for these rows. A column for the reference, the contender with which the
+/// others are compared, is included only if there is a reference.
 pub(super) fn columns(rows: &[Row]) -> Vec<Column> {
     let relative = rows.iter().find_map(|row| row.to_reference.as_ref());
     let relative = relative.map(|relative| format!("x {}", relative.contender));

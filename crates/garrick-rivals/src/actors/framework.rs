@@ -126,7 +126,8 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Sends `number` to the actor `answerer`, and waits for the answer, which is `number + 1`.
     fn ask(answerer: &Self::Answerer, number: u64) -> impl Future<Output = u64> + Send;
 
-    /// Runs tasks in parallel with the driver, each on a free worker or on a new thread.
+    /// Starts each task on a free worker or on a new thread. The tasks run at the same time as the
+    /// driver, the code that measures.
     fn go<T: Future<Output = ()> + Send + 'static>(tasks: Vec<T>) {
         for task in tasks {
             tokio::spawn(task);

@@ -32,7 +32,7 @@ const CHILD: &str = "measure-idle-memory";
 /// Panic message if the system does not report the resident memory.
 const STATM: &str = "the system reports resident memory";
 
-/// Number of actors that the driver spawns before it yields to them.
+/// Number of actors that are spawned before the spawning code yields to them.
 const LITTER: u64 = 64;
 
 /// A function that creates idle actors in this process, and measures the growth of the process.

@@ -26,7 +26,8 @@ impl Counter {
         (Self { left: count, done }, waiting)
     }
 
-    /// Counts one message.
+    /// Counts one message. After the last expected message, sends the report and returns
+    /// [`Flow::Stop`].
     #[inline]
     pub(super) fn count(&mut self, message: u64) -> Flow {
         black_box(message);
@@ -50,8 +51,8 @@ impl<F: Framework> Role<F> for Counter {
     }
 }
 
-/// Sends the report to the driver. Does nothing if the report was already sent, or if the driver no
-/// longer waits for it.
+/// Sends the report to the driver, the code that measures. Does nothing if the report was already
+/// sent, or if the driver no longer waits for it.
 fn say(done: &mut Option<oneshot::Sender<()>>) {
     if let Some(done) = done.take() {
         // A driver that has failed is no longer waiting.
@@ -202,7 +203,7 @@ impl<F: Framework> Role<F> for Idler<F> {
 /// An actor of a fork bomb, in its current state. The module `fork_bomb` describes the protocol.
 pub(super) enum Tree<F: Framework> {
     /// The actor to which the root reports the number of actors in the tree. This actor passes the
-    /// number on to the driver.
+    /// number on to the driver, the code that measures.
     Customer(Option<oneshot::Sender<u64>>),
     /// A new actor, which waits for the message that tells it to grow.
     Seed,

@@ -60,7 +60,7 @@ impl Round {
     }
 }
 
-/// A running measurement of a round. It begins when the first task is sent.
+/// A running measurement of a round. The measurement begins when the first task is sent.
 pub(super) struct Timing {
     began: Instant,
     watch: Stopwatch,

@@ -67,7 +67,8 @@ fn counts_sum<E: Engine>(engine: &mut E, plan: &Plan) -> Result<u64, Fault> {
     Ok(counts(engine, plan)?.into_iter().sum())
 }
 
-/// Handles the commands of an entity until the writer, or the client of this entity, has ended.
+/// Handles the commands of an entity. Ends when the client of the entity has ended, or when the
+/// writer, the thread that commits the events, has ended.
 async fn answer(
     entity: u64,
     mut count: u64,

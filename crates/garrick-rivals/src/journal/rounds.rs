@@ -54,7 +54,7 @@ pub(super) struct Round {
     pub(super) outcome: Outcome,
 }
 
-/// All rounds of one contender with one number of entities. They are one row of the table.
+/// All rounds of one contender with one number of entities, which are one row of the table.
 pub(super) struct Row {
     pub(super) contender: &'static Contender,
     pub(super) entities: usize,

@@ -90,7 +90,7 @@ impl<F: Peer> Role<F> for Busy<F> {
     }
 }
 
-/// All busy actors.
+/// A group of busy actors.
 pub(super) struct Company {
     pub(super) turns: Arc<Turns>,
     started: Receiver<()>,

@@ -26,8 +26,8 @@ pub(super) enum Trouble {
     Spinner,
     /// No additional actors, but handling some of the measured messages takes a long time.
     Heavy,
-    /// The given number of additional actors, which sleep at the same time. They use the method
-    /// that their library recommends for blocking work.
+    /// The given number of additional actors, which sleep at the same time by the method that their
+    /// library recommends for blocking work.
     Blockers(usize),
 }
 
@@ -166,11 +166,11 @@ impl Plan {
     }
 }
 
-/// The measured lateness of the messages. The actors record it, and the driver reads it.
+/// The measured lateness of the messages. The actors record it, and the measuring thread reads it.
 #[derive(Debug)]
 struct Notes {
-    /// Lateness of each measured message, in nanoseconds. The receiver of the message writes it,
-    /// and the driver reads it after the last message.
+    /// Lateness of each measured message, in nanoseconds. The receiver of the message writes the
+    /// lateness, and the measuring thread reads it after the last message.
     late: Vec<AtomicU64>,
     /// Maximum time from the due time of a job to its end, over all jobs of the additional actors,
     /// in nanoseconds.
@@ -242,7 +242,8 @@ impl<F: Blocks> Role<F> for Blocker {
 /// The lateness of the messages of a round, sorted.
 pub(super) struct Round {
     pub(super) handled: Vec<Duration>,
-    /// Lateness of the sends. It is caused by the driver, not by the framework.
+    /// Lateness of the sends. This lateness is caused by the measuring thread, not by the
+    /// framework.
     pub(super) sent: Vec<Duration>,
     /// Maximum time from the due time of a job to its end, over all jobs of the additional actors.
     pub(super) in_the_way: Duration,

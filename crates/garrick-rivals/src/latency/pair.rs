@@ -15,11 +15,11 @@ use crate::actors::framework::{Flow, Role};
 /// The actors that communicate, and the code that creates them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Shape {
-    /// Two actors, created by the driver.
+    /// Two actors, created by the measuring thread.
     Outside,
     /// Two actors, created by an actor.
     Inside,
-    /// A chain of stages, created by the driver.
+    /// A chain of stages, created by the measuring thread.
     Chain,
     /// A chain of stages, created by an actor.
     ChainInside,
@@ -62,8 +62,8 @@ struct Link<F: Peer> {
     next: Option<F::Address<Self>>,
     /// Number of values that have not arrived yet. Only the last stage of a chain uses this number.
     left: u64,
-    /// Sender for the report of the last turn. `None` after the end. The driver waits until all of
-    /// these senders have been dropped.
+    /// Sender for the report of the last turn. `None` after the end. The measuring thread waits
+    /// until all of these senders have been dropped.
     done: Option<Sender<()>>,
 }
 

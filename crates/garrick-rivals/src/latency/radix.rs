@@ -22,7 +22,7 @@ const STAGES: u32 = 60;
 
 #[derive(Debug, Clone, Copy)]
 struct Plan {
-    /// True if an actor creates the stages, false if the driver does.
+    /// True if an actor creates the stages, false if the measuring thread creates them.
     is_inside: bool,
     workers: usize,
     values: u64,

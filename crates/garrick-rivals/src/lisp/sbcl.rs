@@ -34,7 +34,7 @@ impl Loop {
     }
 }
 
-/// A running SBCL process. It exits when this value is dropped.
+/// A running SBCL process. The process exits when this value is dropped.
 #[derive(Debug)]
 pub(super) struct Sbcl {
     process: Child,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crossbeam_queue::SegQueue;
 use garrick_bench::Channel;
 
-/// Crossbeam's unbounded queue. It has no handles for senders and receivers, and cannot wait.
+/// Crossbeam's unbounded queue, which has no handles for senders and receivers, and cannot wait.
 #[derive(Debug)]
 pub(super) struct Segments;
 

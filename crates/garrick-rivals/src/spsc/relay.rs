@@ -10,7 +10,7 @@ use super::tally::Tally;
 use super::wait::Wait;
 use crate::crowd::Crowd;
 
-/// A ring with a sending half and a receiving half. It transfers numbers one at a time.
+/// A ring with a sending half and a receiving half, which transfers numbers one at a time.
 pub(super) trait Ring: 'static {
     type Sender: Send + 'static;
     type Receiver: Send + 'static;

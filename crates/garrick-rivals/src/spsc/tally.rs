@@ -6,8 +6,8 @@ pub(super) struct Tally {
     /// Count of the received numbers, which is also the next expected number.
     count: u64,
     sum: u64,
-    /// Bitwise OR of the differences (XOR) between each received number and the expected number. It
-    /// is 0 if all numbers were as expected.
+    /// Bitwise OR of the differences (XOR) between each received number and the expected number.
+    /// The result is 0 if all numbers were as expected.
     wrong: u64,
 }
 

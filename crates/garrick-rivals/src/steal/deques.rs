@@ -37,8 +37,8 @@ fn wait(senders: &AtomicU64, mut look: impl FnMut() -> Option<u64>) -> Option<u6
     }
 }
 
-/// Crossbeam's deques, which grow when they are full. All threads share an injector, which they
-/// also search, but which never contains a value.
+/// Crossbeam's deques, which grow when they are full. The threads also search an injector, a queue
+/// that all of them share, but the injector never contains a value.
 #[derive(Debug)]
 pub(super) struct CrossbeamDeque;
 
@@ -126,8 +126,8 @@ impl Team for CrossbeamDeque {
     }
 }
 
-/// St3's deques, which are bounded. If a deque is full, half of its values move to crossbeam's
-/// injector.
+/// The deques of the crate `st3`, which are bounded. If a deque is full, half of its values move to
+/// an injector of crossbeam, a queue that all threads share.
 #[derive(Debug)]
 pub(super) struct St3;
 

@@ -10,7 +10,7 @@ use crate::crowd::Crowd;
 /// scenario perform the same number of operations.
 const THREADS_MAX: u64 = 8;
 
-/// Divisor of the number of operations in uneven shapes. In these shapes, one thread sends four
+/// Number that divides the number of operations in uneven shapes, in which one thread sends four
 /// fifths of the values, and one or seven other threads send the last fifth.
 const UNEVENLY: u64 = 5 * 7;
 
