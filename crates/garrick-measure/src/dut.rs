@@ -139,7 +139,7 @@ struct Call {
     done: mpsc::Sender<()>,
 }
 
-/// Actor that calls a function. Each message contains the number of calls.
+/// An actor that calls a function. Each message contains the number of calls.
 struct Caller<F>(Arc<F>);
 
 impl<F, R> Actor for Caller<F>
@@ -194,7 +194,8 @@ impl Crew {
     }
 }
 
-/// The error if the function panics. The panic stops the actor that calls the function.
+/// Error message if the measured function panics. The panic stops the actor that calls the
+/// function.
 const GONE: &str = "the measured function panicked";
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(crate) fn choose<'a>(
     Ok(chosen.collect())
 }
 
-/// Returns true if `name` stands for `scenario`, which is one of `list`.
+/// Returns true if `name` selects `scenario`, which is contained in `list`.
 fn is_meant(list: &[&Scenario], name: &str, scenario: &Scenario) -> bool {
     if list.iter().any(|other| other.name == name) {
         return scenario.name == name;

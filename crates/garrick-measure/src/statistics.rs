@@ -115,9 +115,10 @@ fn middle(sorted: &[f64]) -> f64 {
     }
 }
 
-/// Returns the rank of the bounds of the narrowest interval that contains the median with enough
-/// certainty. The rank of the lower bound is counted from the smallest value, and the rank of the
-/// upper bound from the largest. Ranks begin at 0. Returns `None` if there are too few values.
+/// Returns the rank of both bounds of a confidence interval of the median. The interval is the
+/// narrowest one with enough certainty. The rank of the lower bound is counted from the smallest
+/// value, and the rank of the upper bound from the largest. Ranks begin at 0. Returns `None` if
+/// there are too few values.
 fn rank_low(count: usize) -> Option<usize> {
     // The probability of exactly `heads` heads, and of fewer.
     let (mut chance, mut fewer) = (0.5_f64.powi(count.try_into().ok()?), 0.0);

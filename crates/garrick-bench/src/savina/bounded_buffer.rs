@@ -38,7 +38,7 @@ pub(super) const BOUNDED_BUFFER: Scenario = Scenario {
 /// The amount of work in one run of the benchmark.
 #[derive(Clone, Copy)]
 struct Size {
-    /// Maximum number of items that the buffer and the producers hold together.
+    /// Maximum total number of items in the buffer and in the producers.
     buffer: usize,
     producers: usize,
     consumers: usize,
@@ -105,7 +105,7 @@ enum Report {
     Consumed(Share),
 }
 
-/// The buffer, an actor that stores items between their producers and consumers.
+/// The buffer, an actor that takes items from producers and gives them to consumers.
 struct Manager {
     size: Size,
     /// Items that no consumer has requested yet.

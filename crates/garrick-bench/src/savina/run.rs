@@ -29,7 +29,7 @@ const WORKERS: [usize; 2] = [1, 2];
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Channel by which actors send reports to the measuring thread. A report is not a message to an
-/// actor, so it is not counted as one.
+/// actor, so it is not counted as a message.
 pub(super) struct Reports<R>(mpsc::Sender<R>);
 
 impl<R> Reports<R> {

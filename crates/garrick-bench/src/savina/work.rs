@@ -47,7 +47,7 @@ pub(super) fn busy_wait(count: u32) {
     }
 }
 
-/// Angle of which the fork-join benchmarks compute the square of the sine.
+/// Angle whose squared sine the fork-join benchmarks compute.
 pub(super) const THETA: f64 = 37.2;
 
 /// Returns the square of the sine of `theta`. The compiler cannot reuse the result of an earlier

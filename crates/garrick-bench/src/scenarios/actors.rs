@@ -93,7 +93,8 @@ impl Actor for Counter {
     }
 }
 
-/// An actor that passes a number on, decremented by one each time, until the number is 0.
+/// An actor that subtracts 1 from each received number and passes the result on, until the number
+/// is 0.
 pub(crate) struct Relay {
     /// Next relay. `None` until the message with its address arrives.
     next: Option<Address<Pass>>,

@@ -89,7 +89,7 @@ const WORKERS: usize = 2;
 /// Number of actors that are called.
 const CALLED: u64 = 16;
 
-/// A question: a number, and the reply for the number plus one.
+/// A question: a number `n`, and the reply for the answer, which is `n + 1`.
 pub(super) struct Question(pub(super) u64, pub(super) Reply<u64>);
 
 /// An actor that answers each question.

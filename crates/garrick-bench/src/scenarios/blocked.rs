@@ -73,8 +73,8 @@ impl Actor for Ready {
     }
 }
 
-/// An actor that creates the ready actors in its first turn, and sends to all of them in its second
-/// turn.
+/// An actor that creates other actors in its first turn, and sends a message to each of them in its
+/// second turn.
 struct Starter {
     /// Actors that the first turn created.
     ready: Vec<Address<()>>,

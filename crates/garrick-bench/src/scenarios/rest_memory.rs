@@ -51,9 +51,9 @@ const ASKS_QUICK: u64 = 100_000;
 /// Number of operations before memory is measured for the first time.
 const WARM_UP: u64 = 100_000;
 
-/// Hidden subcommand that measures the memory in use after cancelled timers.
+/// Hidden subcommand that measures the memory in use after timers have been cancelled.
 pub(crate) const CHILD_TIMERS: &str = "measure-timer-memory";
-/// Hidden subcommand that measures the memory in use after answered questions.
+/// Hidden subcommand that measures the memory in use after questions have been answered.
 pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 
 /// Number of operations for each byte of tolerated growth. If the memory in use has grown by at

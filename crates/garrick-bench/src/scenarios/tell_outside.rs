@@ -24,7 +24,7 @@ pub(super) const TELL_OUTSIDE: Scenario = Scenario {
 /// Number of messages between two reports of the receiver.
 const BATCH: u64 = 4096;
 
-/// Number of batches that may be in flight, so that the mailbox stays bounded.
+/// Number of batches that may be in flight. This limit keeps the mailbox small.
 const BATCHES_OPEN: u64 = 4;
 
 /// An actor that counts messages, and reports once per batch.

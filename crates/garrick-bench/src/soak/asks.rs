@@ -136,7 +136,8 @@ enum Msg {
     Answer(u64, std::result::Result<u64, NoReply>),
 }
 
-/// Number of questions of a round for each kind of outcome.
+/// Counts of how the questions of a round ended: answered, timed out, dropped, or with a wrong
+/// outcome.
 #[derive(Default)]
 struct Ends {
     right: u64,

@@ -110,7 +110,7 @@ enum Msg {
     End,
 }
 
-/// The flooder, which sends more messages than there is room for, and counts the results.
+/// The flooder, an actor that sends more messages than there is room for, and counts the results.
 #[derive(Default)]
 struct Flooder {
     inlets: Vec<Address<Work>>,

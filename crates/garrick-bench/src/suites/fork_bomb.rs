@@ -65,8 +65,8 @@ fn memory(effort: &Effort) -> Vec<Contender> {
     ]
 }
 
-/// Creates the line of the report for the time per actor, at one depth. On SBCL, a Lisp compiler,
-/// this time was between `low` and `high`.
+/// Creates the report's line for the time per actor at one depth. On SBCL, a Lisp compiler, this
+/// time was between `low` and `high`.
 macro_rules! at_depth {
     ($depth:literal, $of:literal, $low:literal, $high:literal) => {
         Published {

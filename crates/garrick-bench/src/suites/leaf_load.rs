@@ -187,8 +187,8 @@ fn times(rows: Rows<'_>, contender: &str) -> Vec<Times> {
     RANDOMS.into_iter().filter_map(at).collect()
 }
 
-/// Returns how long the computation of one random number takes. The time is derived from plain
-/// recursion without load and with the largest load.
+/// Returns how long the computation of one random number takes. The time is derived from the
+/// measurements of plain recursion without load and with the largest load.
 fn random_ns(rows: Rows<'_>) -> Option<f64> {
     let at = |randoms| {
         let row = rows.find("leaf-load", "recursion", &[("randoms", randoms)])?;

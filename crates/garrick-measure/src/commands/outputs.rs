@@ -38,7 +38,7 @@ pub(super) struct Outputs {
     compare: Option<PathBuf>,
 }
 
-/// An earlier run to compare with.
+/// An earlier run with which the results are compared, if the user has requested a comparison.
 pub(super) type Before = Option<Report>;
 
 impl Outputs {

@@ -164,8 +164,8 @@ mod tests {
         seconds_per_row: 0.01,
     };
 
-    /// Returns the number of operations found for a contender that takes exactly `ns` for each
-    /// operation.
+    /// Returns the number of operations that the warm-up finds for a contender that takes exactly
+    /// `ns` for each operation.
     fn fitted(ns: f64, ops_max: u64) -> u64 {
         let mut ops = OPS_FIRST.min(ops_max);
         loop {

@@ -74,7 +74,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
     /// Address of an actor that plays the role `R`.
     type Address<R: Role<Self>>: Clone + Send + Sync + 'static;
 
-    /// Address of an actor that answers each number with the next larger number.
+    /// Address of an actor that answers each number `n` with `n + 1`.
     type Answerer: Send + Sync + 'static;
 
     /// Runs the future `driver` as a task of the framework's runtime, like the actors. By default,
@@ -120,7 +120,7 @@ pub(crate) trait Framework: Sized + Send + Sync + 'static {
         message: R::Message,
     ) -> impl Future<Output = ()> + Send;
 
-    /// Spawns an actor that answers each number with the next number.
+    /// Spawns an actor that answers each number `n` with `n + 1`.
     fn answerer() -> impl Future<Output = Self::Answerer> + Send;
 
     /// Sends `number` to the actor `answerer`, and waits for the answer, which is `number + 1`.

@@ -223,8 +223,8 @@ pub(super) enum Growth<F: Framework> {
     /// Request to grow a subtree of the given depth, and then to report its size to the actor
     /// `customer`.
     Grow {
-        /// Address of the actor that receives this request. Its children send their answers to this
-        /// address.
+        /// Address of the actor that receives this request. The children of this actor send their
+        /// answers to this address.
         me: F::Address<Tree<F>>,
         customer: F::Address<Tree<F>>,
         depth: u32,

@@ -94,8 +94,8 @@ fn in_all(tasks: usize, round: &Round) -> Measured {
     Measured::new(tasks as u64, span)
 }
 
-/// Returns the measurement of a round as that of a single task. The wall time is the median latency
-/// of the tasks, and the CPU time is their mean CPU time.
+/// Returns the measurement of an average task of the round: the median latency as the wall time,
+/// and the mean CPU time.
 fn of_one(tasks: usize, round: &Round) -> Measured {
     let mut latencies = round.latencies.clone();
     latencies.sort_unstable();

@@ -36,7 +36,7 @@ impl Ends {
         self.round.pending_max = self.round.pending_max.max(count);
     }
 
-    /// Reports a task that is done.
+    /// Records the latency of a finished task, and sends the result of the task.
     fn report(&mut self, sent: Instant) {
         self.round
             .latencies

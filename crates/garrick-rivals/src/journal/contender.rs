@@ -112,7 +112,8 @@ pub(super) static CONTENDERS: &[Contender] = &[
 ];
 
 impl Contender {
-    /// Returns true if the contender needs a warm-up, during which its code is compiled.
+    /// Returns true if the contender runs on a Java virtual machine, which compiles the code during
+    /// a warm-up.
     pub(super) fn is_jvm(&self) -> bool {
         matches!(self.by, By::Jvm(..))
     }

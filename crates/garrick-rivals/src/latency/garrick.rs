@@ -69,10 +69,10 @@ impl Blocks for Garrick {
     }
 }
 
-/// A question: a number, and the reply for the next number.
+/// A question: a number `n`, and the reply for the answer, which is `n + 1`.
 pub(super) struct Question(u64, Reply<u64>);
 
-/// An actor that answers each number with the next larger number.
+/// An actor that answers each number `n` with `n + 1`.
 struct Answerer;
 
 impl Actor for Answerer {

@@ -105,7 +105,8 @@ enum Job {
 struct Due {
     at: Duration,
     to: usize,
-    /// Index among the measured messages. `None` for messages to the additional actors.
+    /// Index of the message among the measured messages. `None` for messages to the additional
+    /// actors.
     number: Option<usize>,
     job: Job,
 }
@@ -274,7 +275,7 @@ pub(super) fn contender_that_blocks<F: Blocks>() -> Contender<Plan, Round> {
     }
 }
 
-/// Creates an actor, and returns a function that sends to it.
+/// Creates an actor, and returns a function that sends messages to the actor.
 async fn place<F: Peer, R: Role<F, Message = Parcel>>(
     role: R,
 ) -> impl Fn(Parcel) -> Option<()> + use<F, R> {

@@ -56,8 +56,8 @@ pub(super) trait Peer: Framework {
         Self::spawn(role, None)
     }
 
-    /// Creates an actor from a thread outside of the framework. The actor answers each number with
-    /// the next number.
+    /// Creates an actor from a thread outside of the framework. The actor answers each number `n`
+    /// with `n + 1`.
     fn place_answerer() -> impl Future<Output = Self::Answerer> + Send {
         Self::answerer()
     }

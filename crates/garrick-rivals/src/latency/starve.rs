@@ -25,7 +25,7 @@ struct Plan {
 const WORKERS: usize = 2;
 /// Time for which a busy actor works in each turn.
 const TURN: Duration = Duration::from_millis(1);
-/// Number of actors that are idle until they get a message. Each of them gets one.
+/// Number of actors that are idle until they get a message. Each of these actors gets one message.
 const IDLERS: usize = 20;
 
 /// An idle actor, which reports the arrival of its message.

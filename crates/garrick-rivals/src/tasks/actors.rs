@@ -56,7 +56,7 @@ struct Foreman {
     open: u64,
     /// Sum of the answers received.
     sum: u64,
-    /// Reply that will get the sum. `None` between batches.
+    /// Reply through which the sum is sent to the asker. `None` between batches.
     reply: Option<Reply<u64>>,
 }
 

@@ -94,7 +94,7 @@ fn work() {
     while Instant::now() < end {}
 }
 
-/// The lateness of the sleeps of one contender, and the time that they took.
+/// The lateness of the sleeps of one contender, and the measured time span.
 struct Measured {
     name: &'static str,
     plan: Plan,

@@ -46,7 +46,7 @@ impl<R: Role<Actix>> Handler<Told<R::Message>> for Host<R> {
 
 impl<R: Role<Actix>> Supervised for Host<R> {}
 
-/// An actor that answers each number with the next larger number.
+/// An actor that answers each number `n` with `n + 1`.
 pub(crate) struct Answerer;
 
 /// A question to an [`Answerer`].

@@ -40,7 +40,7 @@ async fn serve<R: Role<Tasks>>(mut role: R, mut mailbox: mpsc::UnboundedReceiver
     }
 }
 
-/// A question: a number, and the sender for the next number.
+/// A question: a number `n`, and the sender for the answer, which is `n + 1`.
 #[derive(Debug)]
 pub(crate) struct Question(u64, oneshot::Sender<u64>);
 

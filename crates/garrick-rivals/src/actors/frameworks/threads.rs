@@ -34,7 +34,7 @@ fn serve<R: Role<Threads>>(mut role: R, mailbox: &Receiver<R::Message>) {
     }
 }
 
-/// A question: a number, and the sender for the next number.
+/// A question: a number `n`, and the sender for the answer, which is `n + 1`.
 #[derive(Debug)]
 pub(crate) struct Question(u64, Sender<u64>);
 

@@ -26,7 +26,7 @@ impl<R: Role<Xtra>> Handler<R::Message> for Host<R> {
     }
 }
 
-/// An actor that answers each number with the next larger number.
+/// An actor that answers each number `n` with `n + 1`.
 pub(crate) struct Answerer;
 
 /// A question to an [`Answerer`].
