@@ -5,10 +5,10 @@ use garrick_flow::{Buffer, Cx, Receiver, Sender, Stage, Wait, Wiring, map_batch}
 
 use super::{Counts, Message};
 
-/// Divisor of a channel's capacity. A stage whose output channel is full waits until `capacity /
-/// FREE_PART` slots are free, so that the stage is woken less often and works longer each time. A
-/// stage whose input channel is empty is woken by the first batch. Such a stage sleeps so briefly
-/// that its thread does not leave the core.
+/// Divisor of a channel's capacity. A stage whose output channel is full waits until
+/// `capacity / FREE_PART` slots are free, so that the stage is woken less often and works longer
+/// each time. A stage whose input channel is empty is woken by the first batch. Such a stage sleeps
+/// so briefly that its thread does not leave the core.
 const FREE_PART: usize = 4;
 
 /// The generator, which sends the numbers 0, 1, 2 and so on.

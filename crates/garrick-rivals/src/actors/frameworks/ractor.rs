@@ -43,8 +43,8 @@ impl<R: Role<Ractor>> Actor for Host<R> {
 /// An actor that answers each number `n` with `n + 1`.
 struct Answerer;
 
-/// A question to an [`Answerer`]: a number `n`, and the reply port for the answer, which is `n +
-/// 1`.
+/// A question to an [`Answerer`]: a number `n`, and the reply port for the answer, which is
+/// `n + 1`.
 pub(crate) struct Question(u64, RpcReplyPort<u64>);
 
 impl Actor for Answerer {
