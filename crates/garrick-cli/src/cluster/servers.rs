@@ -136,8 +136,8 @@ impl Servers {
         builder
     }
 
-    /// Passes these flags on to another process of this program, as environment variables of
-    /// `command`.
+    /// Passes these flags on to another process of this program, as environment variables and
+    /// arguments of `command`.
     pub(super) fn pass_on(&self, command: &mut Command) {
         let texts = [
             ("GARRICK_NATS", &self.nats),
