@@ -26,7 +26,7 @@ use crate::random::mix;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Backoff {
-    /// First delay.
+    /// Delay before the first restart of a child.
     first: Duration,
     /// Maximum delay.
     max: Duration,
@@ -122,7 +122,7 @@ impl Default for Backoff {
 pub struct Intensity {
     /// Maximum number of restarts within the window.
     restarts_max: usize,
-    /// Length of the window.
+    /// Length of the window in which restarts are counted.
     within: Duration,
     /// Times of the restarts that are still in the window, oldest first, in nanoseconds. Holds at
     /// most `restarts_max` times.

@@ -14,10 +14,11 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Size of a piece in bytes. The C library does not use `rep movsb` for so few bytes.
+/// Maximum size, in bytes, of the pieces in which slices are copied. The C library does not use
+/// `rep movsb` for so few bytes.
 const PIECE_BYTES: usize = 2048;
 
-/// Returns the number of values in a piece, which is at least 1.
+/// Returns the number of values that are copied at a time, which is at least 1.
 const fn piece<T>() -> usize {
     let bytes = if size_of::<T>() == 0 {
         1

@@ -81,13 +81,13 @@ enum Kind {
     /// Both sides are `fence(SeqCst)`.
     Symmetric,
 
-    /// A broken pair whose heavy side does nothing. A model uses it to show that the heavy side is
-    /// needed.
+    /// A broken pair of fences, whose heavy side does nothing. A model uses it to show that the
+    /// heavy side is needed.
     #[cfg(garrick_loom)]
     HeavyMissing,
 
-    /// A broken pair whose light side does nothing. Models use it to show which guarantees depend
-    /// on the light side, and which do not.
+    /// A broken pair of fences, whose light side does nothing. Models use it to show which
+    /// guarantees depend on the light side, and which do not.
     #[cfg(garrick_loom)]
     LightMissing,
 }
@@ -321,8 +321,8 @@ mod stress_tests {
         seen
     }
 
-    /// Runs one round. Returns the number of steps in which neither side saw the write of the other
-    /// side.
+    /// Runs both sides once, each on its own thread. Returns the number of steps in which neither
+    /// side saw the write of the other side.
     fn misses(fence: Asymmetric) -> usize {
         let (words, start) = (Words::default(), Barrier::new(2));
         let (frequent, rare) = thread::scope(|scope| {

@@ -70,12 +70,10 @@ mod imp {
     /// An extension that adds the methods of `std`'s thread-local cells to loom's thread-local
     /// cells.
     pub trait CellKey<T> {
-        /// Returns a copy of the value.
         fn get(&'static self) -> T
         where
             T: Copy;
 
-        /// Replaces the value.
         fn set(&'static self, value: T);
 
         /// Replaces the value and returns the previous value.

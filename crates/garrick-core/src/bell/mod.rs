@@ -53,7 +53,8 @@ const RINGING: u8 = 4;
 /// ```
 #[derive(Debug)]
 pub struct Bell {
-    /// The three bits. Wakers on any thread and the actor write and read the word.
+    /// Word with the bits `RUNNING`, `WOKEN` and `RINGING`. The actor and wakers on any thread read
+    /// and write this word.
     word: AtomicU8,
     /// Number of polls begun. Written by the actor, read by any thread.
     polls: AtomicU64,

@@ -90,20 +90,22 @@ pub fn new() -> (Mover, Watch) {
     (Mover { gate, count: 0 }, watch)
 }
 
-/// State shared by both sides. All words are in one cache line, which the mover's core usually
-/// owns. A thread on the watching side writes to this cache line only when the thread is about to
-/// sleep.
+/// State that the mover (which advances the count) shares with the watching side (which waits for
+/// the count). All words are in one cache line, which the mover's core usually owns. A thread on
+/// the watching side writes to this cache line only when the thread is about to sleep.
 struct Gate {
-    /// Count of the gate. Written by the mover, read by the watching side.
+    /// Count of the gate. Written by the mover (which advances the count), read by the watching
+    /// side (which waits for the count).
     count: AtomicU64,
-    /// True once the mover has closed the gate. Written once by the mover, read by the watching
-    /// side.
+    /// True once the gate was closed. Written once by the mover (which advances the count), read by
+    /// the watching side.
     closed: AtomicBool,
     /// Count that the watching side waits for, or `NOBODY`. Written by the watching side. Reset to
-    /// `NOBODY` by the mover when the count is reached or the gate is closed.
+    /// `NOBODY` by the mover (which advances the count) when the count is reached or the gate is
+    /// closed.
     wanted: AtomicU64,
     /// Number of the thread to wake. The watching side writes this number before `wanted`. The
-    /// mover reads this number after it has reset `wanted`.
+    /// mover (which advances the count) reads it after the mover has reset `wanted`.
     waiter: AtomicU32,
 }
 

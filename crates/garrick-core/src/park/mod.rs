@@ -49,11 +49,12 @@ use crate::prim::{
 pub use cpu::current_core;
 pub use spin::Spin;
 
-/// The token is not set, and the owner is awake.
+/// State of a parker without a token, whose owner is awake.
 const EMPTY: u8 = 0;
-/// The token is not set, and the owner is asleep, or holds the lock and is about to sleep.
+/// State of a parker without a token, whose owner is asleep, or holds the lock and is about to
+/// sleep.
 const PARKED: u8 = 1;
-/// The token is set.
+/// State of a parker with a token: an unparker was called, so the next park returns at once.
 const NOTIFIED: u8 = 2;
 
 struct Shared {
@@ -165,8 +166,8 @@ impl Shared {
             .is_ok()
     }
 
-    /// Sleeps until the token can be taken or `deadline` has passed. Returns true if the token was
-    /// taken.
+    /// Sleeps until the token (set by an unparker) can be taken or `deadline` has passed. Returns
+    /// true if the token was taken.
     #[cold]
     fn sleep(&self, deadline: Option<Instant>) -> bool {
         let mut guard = self.lock();
@@ -194,8 +195,8 @@ impl Shared {
         }
     }
 
-    /// Resets the state from PARKED to EMPTY after the deadline. If the token was set in the
-    /// meantime, takes it and returns true.
+    /// Changes the state from PARKED to EMPTY, because the deadline has passed. Returns true if an
+    /// unparker has set the state to NOTIFIED in the meantime.
     fn give_up(&self) -> bool {
         // Acquire: pairs with the Release in `unpark`, as in `take_token`.
         self.state.swap(EMPTY, Acquire) == NOTIFIED

@@ -12,14 +12,14 @@ pub struct Consumer<T> {
     /// State shared with the producer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// This half's view of the slots.
+    /// The consumer's view of the ring's slots.
     pub(super) slots: Slots<T>,
 
     /// Private copy of the shared head. Always exact. The slots from `head` to `tail_seen` are
-    /// full, and only this half accesses them.
+    /// full, and only the consumer accesses them.
     pub(super) head: usize,
 
-    /// The tail that this half read last. The current tail may be further ahead.
+    /// Tail that the consumer read last. The current tail may be further ahead.
     tail_seen: usize,
 }
 
@@ -294,7 +294,8 @@ impl<T> Consumer<T> {
         self.shared.head.publish(self.head);
     }
 
-    /// Calls `release` if `count` is not 0. Otherwise does not write to the shared cache line.
+    /// Calls `release` if `count` is not 0. If `count` is 0, does nothing, so that the shared cache
+    /// line is not written.
     #[inline]
     fn release_some(&mut self, count: usize) {
         if count > 0 {
@@ -338,7 +339,7 @@ impl<'a, T> Taken<'a, T> {
 
     /// Returns the slots whose values were not taken yet, up to the point where the slots wrap.
     /// Considers only the first `count_max` slots, beginning at `Consumer::head`. The returned
-    /// slots are full, and only this half accesses them until they are released.
+    /// slots are full, and only the consumer accesses them until they are released.
     #[inline]
     pub(super) fn run(&self, count_max: usize) -> *mut [T] {
         let consumer = &*self.consumer;

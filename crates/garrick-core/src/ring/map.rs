@@ -138,9 +138,7 @@ fn batch_len<In, Out>(
 /// Guard of a batch in progress. Dropping the guard publishes the outputs and drops their inputs,
 /// even after a panic.
 struct Mapped<'a, In, Out> {
-    /// Consumer of the inputs.
     consumer: &'a mut Consumer<In>,
-    /// Producer of the outputs.
     producer: &'a mut Producer<Out>,
     /// Number of values mapped. At most `Consumer::readable_seen` and `Producer::free_seen`.
     done: usize,

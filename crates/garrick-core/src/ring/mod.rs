@@ -181,8 +181,8 @@ pub fn try_roomy_channel<T>(
     roomy_halves(capacity_min, slots_min, 0)
 }
 
-/// Creates the two halves, with counts that begin at `start`. Tests use a `start` just before the
-/// counts wrap.
+/// Creates the producer and the consumer of a ring, with counts that begin at `start`. Tests use a
+/// `start` just before the counts wrap.
 fn halves<T>(
     capacity_min: usize,
     start: usize,
@@ -190,7 +190,8 @@ fn halves<T>(
     roomy_halves(capacity_min, capacity_min, start)
 }
 
-/// Creates the two halves with at least `slots_min` slots, and with counts that begin at `start`.
+/// Creates the producer and the consumer of a ring with at least `slots_min` slots, and with counts
+/// that begin at `start`.
 fn roomy_halves<T>(
     capacity_min: usize,
     slots_min: usize,

@@ -11,11 +11,12 @@ use crate::copy;
 /// ([`std::mem::forget`]) leaks them.
 #[must_use = "only `commit` publishes the written values"]
 pub struct Poke<'a, T> {
-    /// Producer whose free slots are open.
+    /// Producer whose free slots were opened for writing.
     producer: &'a mut Producer<T>,
-    /// Number of open slots, beginning at `Producer::tail`. At most `Producer::free_seen`.
+    /// Number of slots that were opened for writing, beginning at `Producer::tail`. At most
+    /// `Producer::free_seen`.
     room: usize,
-    /// Number of open slots that are written. At most `room`.
+    /// Number of slots that were opened for writing and already have a value. At most `room`.
     written: usize,
 }
 

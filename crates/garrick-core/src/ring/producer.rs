@@ -27,14 +27,14 @@ pub struct Producer<T> {
     /// State shared with the consumer. It owns the memory that `slots` points to.
     shared: Arc<Shared<T>>,
 
-    /// This half's view of the slots.
+    /// The producer's view of the ring's slots.
     pub(super) slots: Slots<T>,
 
     /// Private copy of the shared tail. Always exact. The slots from `tail` to `tail_max` are free,
-    /// and only this half accesses them.
+    /// and only the producer accesses them.
     pub(super) tail: usize,
 
-    /// Tail at which the ring is full: the head that this half read last, plus the capacity. The
+    /// Tail at which the ring is full: the head that the producer read last, plus the capacity. The
     /// current head may be further ahead.
     tail_max: usize,
 
@@ -252,9 +252,9 @@ impl<T> Producer<T> {
         self.spread != Spread::No
     }
 
-    /// Updates `spread` after this half has read the consumer's count `head`. If the consumer has
-    /// taken all values that were pushed before [`spread`](Self::spread) took effect, sets `spread`
-    /// to [`Spread::Whole`].
+    /// Updates `spread` after the producer has read the consumer's count `head`. If the consumer
+    /// has taken all values that were pushed before [`spread`](Self::spread) took effect, sets
+    /// `spread` to [`Spread::Whole`].
     #[inline]
     fn settle(&mut self, head: usize) {
         if let Spread::From(from) = self.spread
@@ -406,7 +406,7 @@ impl<T> Drop for Made<'_, T> {
 pub(super) struct Tally<'a> {
     /// Variable that receives the count.
     total: &'a mut usize,
-    /// Count so far.
+    /// Number of steps of the loop so far.
     pub(super) count: usize,
 }
 

@@ -21,24 +21,25 @@ pub(super) struct Shared<T> {
     /// `capacity` slots. Written at most twice by the producer, read by the consumer.
     pub(super) spread: Word,
 
-    /// View of the slots that `Drop` uses. Each half uses its own view instead. The slots in
-    /// `head..tail` are full, and the others are free.
+    /// View of the slots for the destructor of this struct. The producer and the consumer use their
+    /// own views instead. The slots in `head..tail` are full, and the others are free.
     slots: Slots<T>,
 
     /// Memory that `slots` points to. Freed after `Drop` has dropped the values.
     _storage: Storage<T>,
 }
 
-/// One end of the ring. Written by the half that owns it, read by the other half. Each end has its
-/// own cache line, so that the halves seldom slow each other down.
+/// One end of the ring, which belongs to the producer or to the consumer. Written by its owner,
+/// read by the other half of the ring. Each end has its own cache line, so that the halves seldom
+/// slow each other down.
 pub(super) struct End {
     /// Number of values that have passed this end since the ring was created. This count wraps
     /// around after `usize::MAX`. A mask converts the count into the index of a slot. Written by
     /// the half that owns this end, read by the other half.
     count: AtomicUsize,
 
-    /// True once the half that owns this end was dropped. Written once by the `Drop` of that half,
-    /// read by the other half.
+    /// True once the producer or consumer at this end was dropped. Written once by the `Drop` of
+    /// this half, and read by the other half.
     gone: AtomicBool,
 }
 
@@ -70,8 +71,8 @@ impl End {
         }
     }
 
-    /// Publishes `count` to the other half. This half's accesses to the slots below `count` happen
-    /// before the other half reads `count`.
+    /// Publishes `count` to the half at the other end of the ring. The caller's accesses to the
+    /// slots below `count` happen before the other half reads `count`.
     #[inline]
     pub(super) fn publish(&self, count: usize) {
         // Release: pairs with the Acquire in `End::look`. On the tail it publishes the values
@@ -79,7 +80,7 @@ impl End {
         self.count.store(count, Release);
     }
 
-    /// Reads the count that the other half last published.
+    /// Reads the count that was last published at this end.
     #[inline]
     pub(super) fn look(&self) -> usize {
         // Acquire: pairs with the Release in `End::publish`. On the tail we see the values below it
@@ -87,14 +88,14 @@ impl End {
         self.count.load(Acquire)
     }
 
-    /// Marks the half that owns this end as dropped.
+    /// Records that the producer or consumer at this end was dropped.
     pub(super) fn leave(&self) {
         // Release: pairs with the Acquire in `End::is_gone`; the last `publish` comes before it.
         self.gone.store(true, Release);
     }
 
-    /// Returns true if the half that owns this end was dropped. The next `look` then returns the
-    /// final count.
+    /// Returns true if the producer or consumer at this end was dropped. The next `look` then
+    /// returns the final count.
     #[inline]
     pub(super) fn is_gone(&self) -> bool {
         // Acquire: pairs with the Release in `End::leave`.

@@ -13,8 +13,9 @@ use super::{
 #[cfg(garrick_loom)]
 use crate::prim::UnsafeCell;
 
-/// A view of the slots of a ring. Each half of the ring has its own view, so that the fields of the
-/// view are in the same cache line as the counts of the half. [`Storage`] owns the memory.
+/// A view of the slots of a ring. The producer and the consumer have separate views, so that the
+/// fields of each view are in the same cache line as the counts of its owner. [`Storage`] owns the
+/// memory.
 pub(super) struct Slots<T> {
     /// First slot. Never changes.
     start: NonNull<T>,
@@ -28,8 +29,8 @@ pub(super) struct Slots<T> {
     mask_spread: usize,
 
     /// First count for which the ring uses all its slots instead of only the first `capacity`
-    /// slots. Each half has its own copy. The copy is valid for the counts that the half can reach
-    /// before it reads the other half's count again.
+    /// slots. The producer and the consumer have separate copies. A copy is valid for the counts
+    /// that its owner can reach before it reads the other half's count again.
     spread_from: usize,
 
     /// Cells with which loom checks the accesses to the slots.

@@ -113,7 +113,7 @@ pub struct Wheel<T> {
     slab: Slab<T>,
 }
 
-/// Location of the earliest slot in use.
+/// Location of the earliest occupied slot of the wheel.
 struct Next {
     level: usize,
     /// Index of the slot in `Wheel::lists`.
@@ -318,7 +318,7 @@ impl<T> Wheel<T> {
         self.len() == 0
     }
 
-    /// Finds the earliest slot in use, without visiting entries.
+    /// Finds the earliest occupied slot of the wheel, without visiting entries.
     #[inline]
     fn next(&self) -> Option<Next> {
         if self.levels == 0 {
@@ -378,9 +378,9 @@ impl<T> Wheel<T> {
         self.slab.remove(index)
     }
 
-    /// Moves the entries of a slot to lower levels, and keeps their order. The present must have
-    /// reached the slot. Entries that are inserted later for the same tick are appended after the
-    /// moved entries. So the entries of a tick stay in the order of insertion.
+    /// Moves the entries of a slot to lower levels, and keeps their order. The present time must
+    /// have reached the slot. Entries that are inserted later for the same tick are appended after
+    /// the moved entries. So the entries of a tick stay in the order of insertion.
     #[cold]
     fn cascade(&mut self, slot: usize) {
         let list = std::mem::replace(&mut self.lists[slot], List::EMPTY);

@@ -68,29 +68,29 @@ struct Entry<T> {
     /// the place holds no entry.
     slot: u16,
 
-    /// Generation of the place. Increases each time that the place is vacated.
+    /// Generation of this storage element. Increases each time that the element is vacated.
     generation: u32,
 
-    /// Previous entry in the list. `prev` and `next` also link the vacant places.
+    /// Previous entry in the list. `prev` and `next` also link the vacant storage elements.
     prev: u32,
     next: u32,
 }
 
-/// Value of `Entry::slot` for a place that is reserved and has no entry yet.
+/// Value of `Entry::slot` for a storage element that is reserved and has no entry yet.
 const RESERVED: u16 = u16::MAX;
-/// Value of `Entry::slot` for a vacant place.
+/// Value of `Entry::slot` for a vacant storage element.
 const VACANT: u16 = u16::MAX - 1;
 
-/// Number of places whose memory is never freed.
+/// Number of entries for which the slab never frees the memory.
 const ROOM_MIN: usize = 256;
 
 pub(super) struct Slab<T> {
     entries: Vec<Entry<T>>,
-    /// Vacant places. The place that was vacated last is reused first, because it is most likely in
-    /// the cache.
+    /// List of the vacant storage elements. The element that was vacated last is reused first,
+    /// because it is most likely in the cache.
     vacant: List,
     len: usize,
-    /// Generation of a newly created place.
+    /// Generation of a newly appended storage element.
     first_generation: u32,
 }
 
@@ -116,7 +116,7 @@ impl<T> Slab<T> {
         key
     }
 
-    /// Reserves a place for an entry that is stored later.
+    /// Reserves a storage element for an entry that is stored later.
     #[inline]
     pub(super) fn reserve(&mut self) -> Key {
         let Some(index) = some(self.vacant.last) else {
@@ -129,7 +129,8 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Stores an entry at its reserved place. The caller must then add the entry to a list.
+    /// Stores an entry at `index`, which was reserved for it. The caller must then add the entry to
+    /// a list.
     #[inline]
     pub(super) fn fill(&mut self, index: u32, tick: u64, payload: T) {
         let entry = self.entry_mut(index);
@@ -148,7 +149,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Returns true if the place of `key` is still reserved.
+    /// Returns true if the storage element of `key` is still reserved.
     #[inline]
     pub(super) fn is_reserved(&self, key: Key) -> bool {
         self.entries.get(key.index as usize).is_some_and(|entry| {
@@ -156,7 +157,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Creates a new place and reserves it.
+    /// Appends a new place for an entry, and reserves it.
     fn grow(&mut self) -> Key {
         let index = self.entries.len();
         assert!(
@@ -176,8 +177,8 @@ impl<T> Slab<T> {
         Key { index, generation }
     }
 
-    /// Vacates the place of an entry and returns its payload. The entry must not be in a list any
-    /// more.
+    /// Removes the entry at `index` from the storage and returns its payload. The entry must not be
+    /// in a list any more.
     #[inline]
     pub(super) fn remove(&mut self, index: u32) -> T {
         let payload = self.entry_mut(index).payload.take();
@@ -186,7 +187,8 @@ impl<T> Slab<T> {
         payload.expect("an entry in a list has a payload")
     }
 
-    /// Vacates a place that has no payload.
+    /// Marks the storage element at `index`, which has no payload, as vacant, so that it can store
+    /// another entry.
     #[inline]
     pub(super) fn vacate(&mut self, index: u32) {
         let entry = self.entry_mut(index);
@@ -203,7 +205,8 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes the vacant places at the end, and frees memory that is no longer needed.
+    /// Removes the vacant elements at the end of the storage, and frees memory that is no longer
+    /// needed.
     fn give_up_last(&mut self) {
         while let Some(last) = self.entries.last()
             && last.payload.is_none()

@@ -55,8 +55,8 @@ impl<M: 'static> Address<M> {
         self.cell().is_bounded() || self.gauged().is_some()
     }
 
-    /// If the address leads to a door (a function) in front of a bounded mailbox, returns the
-    /// interface of this mailbox.
+    /// Returns the interface of the bounded mailbox behind a door, if this address leads to such a
+    /// door. A door is an address that leads to a function.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();
         if !cell.is_door() {
@@ -66,8 +66,9 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// If the address leads to a door (a function) in front of a bounded mailbox with a [`Room`],
-    /// returns the interface of this mailbox and the room.
+    /// Returns the interface and the [`Room`] of the bounded mailbox behind a door, if this address
+    /// leads to a door in front of a mailbox with a [`Room`]. A door is an address that leads to a
+    /// function.
     fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
         let gauged = self.gauged()?;
         Some((gauged, gauged.room()?))

@@ -53,8 +53,8 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Returns the task, and drops the room. Called if this value was not moved into a memory
-    /// block.
+    /// Returns the task, and drops the room (the semaphore of the mailbox). Called if this value
+    /// was not moved into a memory block.
     fn into_task(self) -> T {
         let mut this = ManuallyDrop::new(self);
         // SAFETY: each is taken once, because `this` is not dropped.

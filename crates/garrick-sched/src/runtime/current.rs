@@ -97,7 +97,7 @@ pub(crate) fn serves_any() -> bool {
     in_turn() || !SERVES.get().is_null()
 }
 
-/// Guard that marks this thread as belonging to a worker of a sponsor.
+/// Guard that marks this thread as belonging to a worker.
 pub(crate) struct Serving {
     before: *const Shared,
 }

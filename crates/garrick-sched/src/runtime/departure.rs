@@ -66,16 +66,17 @@ impl Trail {
         self.value::<Departure>().is_some()
     }
 
-    /// If this trail is a departure (the record of a sending time), sets its time to now, and
-    /// returns the number of messages that carry this trail. Otherwise returns `None`.
+    /// Sets the time of this trail to now, and returns the number of messages that carry this
+    /// trail. Does nothing and returns `None` if the trail is not a departure (the record of a
+    /// sending time).
     pub(crate) fn depart(&self) -> Option<u64> {
         let Departure(time) = self.value()?;
         let _ = time.set(Instant::now());
         Some(self.copies() as u64)
     }
 
-    /// If this trail is a departure (the record of a sending time), returns the time that has
-    /// passed since the departure, in nanoseconds. Otherwise returns `None`.
+    /// Returns the time that has passed since the departure, in nanoseconds, if this trail is a
+    /// departure (the record of a sending time). Otherwise returns `None`.
     pub(crate) fn waited(&self) -> Option<Nanos> {
         let Departure(time) = self.value()?;
         let waited = time.get()?.elapsed().as_nanos();

@@ -46,13 +46,13 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 pub(crate) struct Purse {
     /// Room (semaphore of a mailbox) of the last entry of `held`, or null.
     last: Cell<*const Room>,
-    /// Number of places that were taken in the room `last` and have no message yet.
+    /// Number of places that were taken in the mailbox limited by `last`, and have no message yet.
     left: Cell<usize>,
     /// Rooms (semaphores of mailboxes) in which the turn has taken places. In each room, at least
     /// one place has a message or is for the message that is being sent.
     held: RefCell<Vec<Held>>,
     freed: RefCell<Freed>,
-    /// False only if `held` and `freed` are empty.
+    /// True if `held` or `freed` may contain entries. If false, both are empty.
     used: Cell<bool>,
 }
 
@@ -132,7 +132,7 @@ impl Purse {
         self.left.set(last.left);
     }
 
-    /// Takes back the place of a message that is not sent.
+    /// Takes back a place in a mailbox, because the message for which it was taken is not sent.
     pub(crate) fn put_back(&self, room: &Room) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
@@ -182,7 +182,8 @@ impl Purse {
         held.pop();
     }
 
-    /// Gives back the taken places that have no message, after the messages of the turn were sent.
+    /// Gives back the mailbox places that the turn has taken and not used. Called after the
+    /// messages of the turn were sent.
     #[inline]
     pub(crate) fn settle(&self) {
         if self.used.get() {
@@ -197,8 +198,8 @@ impl Purse {
         held.clear();
     }
 
-    /// Gives back the taken places that have no message. Returns the places that have a message.
-    /// Called when the turn leaves its worker.
+    /// Gives back the mailbox places that the turn has taken and not used for a message. Returns
+    /// the used places. Called when the turn leaves its worker.
     pub(crate) fn carry(&self) -> Used {
         let mut held = self.held.borrow_mut();
         self.give_left(&mut held);

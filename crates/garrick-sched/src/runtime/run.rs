@@ -181,8 +181,8 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// If the oldest envelope in the mailbox of a new cell requests a move to another sponsor, handles
-/// this request before the task of the cell starts. Returns true if the cell must not run now,
+/// Handles a request to move to another sponsor before the task of a new cell starts, if the oldest
+/// envelope in its mailbox contains such a request. Returns true if the cell must not run now,
 /// because it was moved or requeued.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();

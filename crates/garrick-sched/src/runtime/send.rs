@@ -220,7 +220,7 @@ impl Worker {
         cell.home() == self.sends_at.get() && cell.inbox_is_idle() && !cell.state().is_stopped()
     }
 
-    /// Stages the sending of a note (an envelope without messages) to a cell. The cell gets the
+    /// Stages a note (an envelope with a request instead of messages) for a cell. The cell gets the
     /// note and the messages of this turn in the order of sending.
     pub(crate) fn send_note(&self, cell: CellPtr, note: *mut Envelope) {
         if self.reaches(cell) {

@@ -190,8 +190,9 @@ impl Stage {
         self.covered.get()
     }
 
-    /// Records the current end of a mailbox, unless the newest record already belongs to this
-    /// mailbox. The mailbox belongs to a scheduled cell of this worker.
+    /// Records the current end of a cell's mailbox, so that an undo can remove later messages. Does
+    /// nothing if the newest record already belongs to this mailbox. The cell is a scheduled cell
+    /// of this worker.
     fn cover(&self, cell: CellPtr) {
         if self.covered.get() != cell.state() {
             let tail = cell.mailbox_tail();
@@ -238,8 +239,8 @@ impl Stage {
         unsafe { parcel::put(self.out_envelope.get(), message) }
     }
 
-    /// Adds a message to the chain (the list of staged envelopes) of a cell that is not a door. An
-    /// answer is accepted even if the sponsor of the cell refuses other messages because it is
+    /// Adds a message to the chain (the list of staged envelopes) of a cell that contains a task.
+    /// An answer is accepted even if the sponsor of the cell refuses other messages because it is
     /// shutting down.
     ///
     /// # Errors
@@ -281,7 +282,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Stages a trail (a trace context), followed by its message, for a cell that is not a door.
+    /// Stages a trail (a trace context), followed by its message, for a cell that contains a task.
     /// Later messages do not go into the same envelope. An answer is accepted even if the sponsor
     /// of the cell refuses other messages because it is shutting down.
     ///

@@ -126,13 +126,13 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Ticket<'_> {
-    /// Returns true if the sender of this ticket is still in the queue.
+    /// Returns true if the sender that holds this ticket is still in the queue.
     pub(super) fn is_in_line(&self) -> bool {
         self.line.lock().wakers.contains_key(&self.number)
     }
 
-    /// If the sender of this ticket is still in the queue, replaces its waker by `waker` and
-    /// returns true. Otherwise, returns false.
+    /// Replaces the waker of this ticket's sender by `waker`, if the sender is still in the queue.
+    /// Returns false if the sender is not in the queue any more.
     pub(super) fn waits_with(&self, waker: &Waker) -> bool {
         // Cloned before, and dropped after, because both operations are foreign code.
         let mut spare = None;

@@ -60,9 +60,9 @@ use crate::waker::waker_of_thread;
 pub(crate) use cell::{drop_room, room_of};
 use line::{Line, Ticket};
 
-/// Number that is added to the count of handled messages when a room is closed, so that all places
-/// seem to be free. The number is larger than the number of places that can be taken. It is small
-/// enough that the difference of two counts does not overflow.
+/// Number that is added to the count of handled messages when a room (the semaphore of a mailbox)
+/// is closed, so that all places seem to be free. The number is larger than the number of places
+/// that can be taken. It is small enough that the difference of two counts does not overflow.
 const CLOSED: usize = isize::MAX as usize / 2;
 
 /// The policy of a bounded mailbox for new messages while it is full.
@@ -92,7 +92,7 @@ pub enum WhenFull {
 /// ```
 #[derive(Debug)]
 pub struct Room {
-    /// Fields that threads change when they take places or give places back.
+    /// Fields that threads change when they take places in the mailbox or give them back.
     senders: CachePadded<Senders>,
     /// Fields for the task that receives the messages (the keeper). Only this task changes the
     /// count of handled messages.
@@ -103,7 +103,7 @@ pub struct Room {
 struct Senders {
     capacity: usize,
     when_full: WhenFull,
-    /// Number of places taken, minus the number of places given back.
+    /// Number of places in the mailbox that were taken, minus the number of places given back.
     taken: AtomicUsize,
     /// A copy of `handled`, which may be out of date. Senders read this copy, because the receiving
     /// task often writes `handled`. The copy is never larger than `handled`.
@@ -129,7 +129,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Creates a `Place` for a place that the caller has taken.
+    /// Creates a `Place`, the guard of a place in a mailbox that the caller has already taken.
     pub(crate) fn of(room: Arc<Room>) -> Self {
         Self { room }
     }
@@ -154,8 +154,8 @@ impl Room {
         Self::with(capacity, WhenFull::Fail)
     }
 
-    /// Creates a room with places for `capacity` messages and the given policy for the case that no
-    /// place is free.
+    /// Creates a room (the semaphore of a mailbox) with places for `capacity` messages and the
+    /// given policy for the case that no place is free.
     pub(crate) fn with(capacity: usize, when_full: WhenFull) -> Arc<Self> {
         Arc::new(Self {
             senders: CachePadded::new(Senders {
@@ -210,8 +210,8 @@ impl Room {
         (self.take_some(|_| 1) == 1).then(|| Place { room: self.clone() })
     }
 
-    /// Takes `wanted(n)` places, where `n` is the number of free places. Returns the number of
-    /// places taken, which is 0 if no place is free.
+    /// Takes `wanted(n)` places in the mailbox, where `n` is the number of free places. Returns the
+    /// number of places taken, which is 0 if no place is free.
     pub(crate) fn take_some(&self, wanted: impl Fn(usize) -> usize) -> usize {
         // Relaxed: the exchange below decides.
         let mut taken = self.senders.taken.load(Relaxed);
@@ -258,8 +258,8 @@ impl Room {
         self.senders.capacity.saturating_sub(waiting as usize)
     }
 
-    /// Takes a place even if none is free, for a message that the receiving task has agreed to
-    /// accept.
+    /// Takes a place in the mailbox even if none is free, for a message that the receiving task has
+    /// agreed to accept.
     pub(crate) fn take_anyway(&self) {
         // Relaxed: it waits for nobody, and sees nothing.
         self.senders.taken.fetch_add(1, Relaxed);
@@ -339,7 +339,8 @@ impl Room {
         }
     }
 
-    /// Gives `count` places back.
+    /// Gives `count` places in the mailbox back, and wakes up to `count` senders that wait for a
+    /// place.
     pub(crate) fn give_back(&self, count: usize) {
         if self.give_back_quietly(count) {
             self.wake(count);
@@ -366,8 +367,8 @@ impl Room {
         }
     }
 
-    /// Records that a place became free because its message was handled. Called only by the task
-    /// that receives the messages.
+    /// Records that a place in the mailbox became free because its message was handled. Called only
+    /// by the task that receives the messages.
     #[inline]
     pub(crate) fn use_up(&self) {
         // Relaxed: written by the keeper itself, or by the thread that handed the task over.
@@ -389,8 +390,9 @@ impl Room {
         self.wake(self.free(taken, self.keeper.handled.load(Relaxed)));
     }
 
-    /// Closes the room, because the receiving task handles no more messages. A closed room has a
-    /// place for every sender, so that no sender waits. Called only by the receiving task.
+    /// Closes the room (the semaphore of a mailbox), because the receiving task handles no more
+    /// messages. A closed room has a place for every sender, so that no sender waits. Called only
+    /// by the receiving task.
     pub(crate) fn close(&self) {
         // Relaxed: a sender that does not see it comes to the line, and sees it by the lock of the
         // line, or is woken below.

@@ -55,7 +55,8 @@ pub(super) struct Entry {
     pub(super) children: u32,
     /// Number of timers that have sent messages to this task.
     timers: u32,
-    /// True if each message is delivered to the task at once, and not as a step.
+    /// True if each message is delivered to the task at once, and not as a separate step of the
+    /// simulation.
     pub(super) is_prompt: bool,
     /// Number of messages that were sent to the task and not yet delivered.
     in_air: u32,
@@ -123,7 +124,6 @@ pub(super) struct Sender {
 pub(super) enum From {
     /// A task, or code outside of tasks.
     Code,
-    /// A timer.
     Timer,
     /// A network link that delivers copies of messages.
     Copies,
@@ -206,7 +206,8 @@ pub(super) struct Air {
     /// empties this list.
     pub(super) caused: Vec<Choice>,
     /// Maximum number of further messages that are delivered together with a chosen message. Each
-    /// such delivery increases this number by 1. After `MORE_MAX`, the number begins again at 0.
+    /// attempt to deliver further messages first increases this number by 1. After `MORE_MAX`, the
+    /// number begins again at 0.
     more: u32,
 }
 
@@ -511,7 +512,8 @@ impl Air {
         }
     }
 
-    /// Marks a task as prompt: each message to the task is delivered at once, and not as a step.
+    /// Marks a task as prompt: each message to the task is delivered at once, and not as a separate
+    /// step of the simulation.
     pub(super) fn make_prompt(&mut self, index: u32) {
         self.tasks[index as usize].is_prompt = true;
     }
@@ -609,7 +611,7 @@ impl Air {
         self.choices.len() as u32 - 1
     }
 
-    /// Removes the choice at an index. The last choice gets this index.
+    /// Removes the choice at an index. The last choice moves to this index.
     fn withdraw(&mut self, at: u32) {
         self.choices.swap_remove(at as usize);
         self.targets.swap_remove(at as usize);

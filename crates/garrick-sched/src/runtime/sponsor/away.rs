@@ -122,9 +122,9 @@ impl Away {
         Ok(Some(spares.hands - 1))
     }
 
-    /// Decrements the number of turns that are away, because a turn has come back. Called after the
-    /// turn's thread has begun to run its worker again. Returns a cell that waited until fewer
-    /// turns were away, if there is one.
+    /// Decrements the number of turns that are away (that block and have left their workers),
+    /// because a turn has come back. Called after the turn's thread has begun to run its worker
+    /// again. Returns a cell that was put aside because too many turns were away, if there is one.
     fn come_back(&self) -> Option<Entry> {
         let mut spares = self.spares();
         // Release: pairs with the Acquire in `are_some`.
@@ -133,15 +133,15 @@ impl Away {
     }
 
     /// Undoes `Away::count` for a turn that blocks without leaving its worker, because no spare
-    /// thread could be started. Returns a cell that waited until fewer turns were away, if there is
-    /// one.
+    /// thread could be started. Returns a cell that was put aside because too many blocking turns
+    /// had left their workers, if there is one.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
     }
 
-    /// Sets aside a cell that belongs to no worker, until fewer turns are away. Returns the cell if
-    /// it need not wait.
+    /// Puts aside a cell that belongs to no worker, because too many blocking turns have left their
+    /// workers. Returns the cell if it need not wait.
     fn set_aside(&self, entry: Entry) -> Option<Entry> {
         let mut spares = self.spares();
         if self.turns.load(Relaxed) < self.max {
@@ -161,7 +161,8 @@ impl Away {
 enum Stays {
     /// The maximum number of turns have already left their workers.
     ForNow,
-    /// No other thread may run the worker, or no thread can be started.
+    /// The turn must not leave, because no other thread may run the worker or no thread can be
+    /// started.
     Always,
 }
 
@@ -230,16 +231,16 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Pushes a cell to the shared queue, after it has waited until fewer turns were away from
-    /// their workers.
+    /// Pushes `entry`, if any, to the shared queue. The cell of this entry was put aside because
+    /// too many blocking turns had left their workers.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());
         }
     }
 
-    /// Pushes to the shared queue all cells that wait until fewer turns are away from their
-    /// workers.
+    /// Pushes to the shared queue all cells that were put aside because too many blocking turns
+    /// have left their workers.
     pub(super) fn let_all_in(&self) {
         let aside = mem::take(&mut self.away.spares().aside);
         if !aside.is_empty() {
@@ -284,8 +285,8 @@ impl Worker {
     }
 
     /// Begins an activation of a task that usually blocks. The cell of the task was scheduled with
-    /// `message`. If too many turns are away from their workers, sets the cell aside together with
-    /// the message, and returns `None`.
+    /// `message`. If too many blocking turns have already left their workers, puts the cell aside
+    /// together with the message, and returns `None`.
     pub(crate) fn ask_permission(&self, cell: CellPtr, message: *const Slot) -> Option<Permit<'_>> {
         let permission = match self.shared.let_go() {
             Ok(()) => Permission::Counted,

@@ -450,7 +450,6 @@ impl Builder {
         self.here()
     }
 
-    /// Returns the name of the sponsor.
     #[cfg(feature = "sim")]
     pub(crate) fn name_of(&self) -> &str {
         &self.name
@@ -490,7 +489,7 @@ impl Builder {
         Ok(self.cores.clone())
     }
 
-    /// Creates the shared state of a sponsor whose threads belong to a loom model.
+    /// Creates the state that the workers of a loom model share.
     #[cfg(all(test, garrick_loom))]
     pub(crate) fn share_in_model(self, roams: bool) -> Arc<Shared> {
         let hands = if roams { self.hands() } else { Hands::FIXED };
@@ -499,7 +498,7 @@ impl Builder {
         shared
     }
 
-    /// Returns the rules that determine which threads may run the sponsor's workers.
+    /// Returns the rules that determine which threads may run the workers.
     fn hands(&self) -> Hands {
         let roam = self.drivers.is_none();
         Hands {

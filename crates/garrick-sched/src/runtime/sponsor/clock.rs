@@ -9,7 +9,7 @@ use crate::runtime::current::Entered;
 use crate::world::{Nanos, World};
 
 impl Shared {
-    /// Returns true if the sponsor uses the clock of the real world.
+    /// Returns true if the workers use the clock of the real world.
     pub(crate) fn is_real(&self) -> bool {
         self.clock.is_some()
     }

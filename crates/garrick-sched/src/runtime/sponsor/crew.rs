@@ -86,7 +86,7 @@ pub(super) struct Seat {
 /// this worker again.
 struct Ticket {
     thread: Thread,
-    /// True as soon as the thread with the ticket may run the worker again.
+    /// True as soon as the thread that waits for this ticket may run the worker again.
     called: AtomicBool,
 }
 

@@ -6,8 +6,8 @@ use super::Shared;
 use crate::runtime::current::Entered;
 
 impl Shared {
-    /// Returns the date of the sponsor's world, for a turn. If the world's clock panics, the turn
-    /// panics, too.
+    /// Returns the date by the clock of the sponsor's world, for use in a turn. If this clock
+    /// panics, the turn panics, too.
     pub(crate) fn date(&self) -> SystemTime {
         // The clock's code belongs to no turn.
         let _nobody = Entered::nobody();

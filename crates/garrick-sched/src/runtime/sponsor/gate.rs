@@ -5,13 +5,14 @@ use crate::cell::Home;
 use crate::gate::Gate;
 use crate::remote::Remote;
 
-/// Guard that owns the gate of a sponsor. The gate can refuse messages from other threads. Dropping
-/// the guard releases the gate.
+/// Guard that owns the gate of a sponsor (a group of workers). The gate can refuse messages from
+/// threads outside of the sponsor. Dropping the guard releases the gate.
 pub(super) struct OwnGate(Home);
 
 impl OwnGate {
-    /// Creates the gate of a sponsor. The gate can refuse messages from other threads. It needs a
-    /// worker number of its own. Returns `None` if all worker numbers are in use.
+    /// Creates the gate of a sponsor (a group of workers). The gate can refuse messages from other
+    /// threads. It needs a worker number of its own. Returns `None` if all worker numbers are in
+    /// use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;
         Remote::of(home).become_gate().begin();

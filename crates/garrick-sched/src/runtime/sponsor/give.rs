@@ -4,16 +4,17 @@ use super::Signal;
 use crate::runtime::worker::{Worker, balance};
 use crate::world::Nanos;
 
-/// While another worker is idle, a worker keeps this number of ready cells in addition to the cell
-/// that it runs next. As a result, two cells that send messages to each other stay on one worker.
+/// Number of ready cells that a worker keeps in addition to the cell that it runs next, while
+/// another worker is idle. As a result, two cells that send messages to each other stay on one
+/// worker.
 const BACKLOG_KEPT: usize = if cfg!(garrick_loom) { 0 } else { 1 };
 /// Maximum number of cells that are given away at a time.
 const GIVEN_MAX: usize = 1024;
 
 impl Worker {
     /// Shares work with other workers before an activation: gives cells away, takes cells from the
-    /// shared queue, or runs cells that another worker lends. Called if the sponsor's [`Signal`] is
-    /// not quiet: something may need attention.
+    /// shared queue, or runs cells that another worker lends. Called if [`Signal`] shows that
+    /// something may need attention.
     #[cold]
     pub(crate) fn share(&self, signal: Signal) {
         if signal.is_lent() {

@@ -37,9 +37,9 @@ const VISIT_LONG: Nanos = 20_000;
 /// Number of questions to a worker that use the ordinary path after an asker has run tasks of this
 /// worker for a long time.
 const VISITS_SPARED: usize = 64;
-/// While visits are short, at most this number of visits in a row are not timed. A visit is the
-/// time during which an asker runs tasks of a worker. A question takes 190 ns with the two reads of
-/// the clock, and 113 ns without them.
+/// Maximum number of visits in a row whose duration is not measured, while visits are short. A
+/// visit is the time during which an asker runs tasks of a worker. A question takes 190 ns with the
+/// two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
 /// If another thread runs the worker, a waiting asker tries this number of times to take the
 /// worker. The tries take longer than one short visit. Loom models do not try again, because the
@@ -58,8 +58,8 @@ thread_values! {
     /// was held back until the next poll.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Selects the questions for which this thread tries to get the worker of the asked task,
-    /// although another thread runs this worker.
+    /// Selects some of the questions to tasks of workers that other threads run. For a selected
+    /// question, this thread nevertheless tries to take the worker of the asked task.
     static TRIED: Skips = Skips::new();
 }
 
@@ -120,8 +120,8 @@ pub(crate) struct VisitTimes {
     /// time in which an asker runs the worker. A tick ends when the lookout thread checks the
     /// workers.
     skipped: Cell<u8>,
-    /// True if there was another visit (an asker has run the worker) after the last counted visit,
-    /// in the same tick.
+    /// True if an asker has run the worker (a visit) after the last counted visit, in the same
+    /// tick. A tick ends when the lookout thread checks the workers.
     is_dense: Cell<bool>,
     /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
     untimed: Skips,
@@ -181,9 +181,9 @@ impl VisitTimes {
     }
 }
 
-/// A reference to the shared state of a sponsor, for the guests of one worker (askers that run it).
-/// Its reference counts are in a cache line of their own, so that guests of different workers do
-/// not write to the same cache line.
+/// A reference to the state that all workers share, for the guests of one worker (askers that run
+/// it). Its reference counts are in a cache line of their own, so that guests of different workers
+/// do not write to the same cache line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
 /// Guard of a thread that runs a worker as a guest, while it waits for an answer. Dropping the
@@ -191,7 +191,7 @@ pub(crate) type Hold = CachePadded<Arc<Shared>>;
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Keeps the shared state of the sponsor alive. Otherwise the state could be freed after the
+    /// Reference to the state that all workers share. Otherwise this state could be freed after the
     /// guest has left the worker, while the guest still uses the state.
     shared: Arc<Hold>,
     /// Start time of the visit, if its duration is measured.
@@ -346,7 +346,7 @@ impl Guest {
         }
     }
 
-    /// If the worker has no more work, leaves the worker and returns true. Otherwise returns false.
+    /// Leaves the worker and returns true, if the worker has no more work. Otherwise returns false.
     fn try_leave(&mut self) -> bool {
         self.take_time();
         self.sits = !self.shared.try_leave(self.worker);

@@ -510,8 +510,8 @@ impl Worker {
         self.commit_between();
     }
 
-    /// Takes over a cell that another worker has given away, but does not commit the effects of
-    /// this step. The caller must ensure that they are committed later.
+    /// Takes over a cell that another worker has given away. Does not commit the resulting changes
+    /// of the run queues. The caller must ensure that these changes are committed later.
     pub(super) fn take_in(&self, entry: Entry) {
         let cell = entry.cell();
         self.lane.claimed();
@@ -583,8 +583,8 @@ pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
 }
 
 impl super::Shared {
-    /// If the sponsor is draining and there is no more work, stops the sponsor, wakes all workers
-    /// and returns true (README.md, the end).
+    /// Stops the sponsor (the group of workers), wakes all workers and returns true, if the sponsor
+    /// is draining and there is no more work (README.md, the end).
     ///
     /// The caller must have counted its worker as idle, and must have left this worker PARKED (no
     /// thread runs it). Only workers that are awake create work. So once all workers are PARKED and

@@ -29,8 +29,8 @@ impl Worker {
         self.next_seat.get().is_none() && self.gathered.get().is_none()
     }
 
-    /// If this worker has kept an idle worker to which its last turn has sent a message, gives the
-    /// idle worker to another thread.
+    /// Gives the idle worker that this worker has kept, if any, to another thread. A worker keeps
+    /// an idle worker when it has sent a message there and no thread was woken.
     #[inline]
     pub(crate) fn give_next_seat(&self) {
         if let Some(next) = self.next_seat.take() {
@@ -75,8 +75,8 @@ impl Worker {
         }
     }
 
-    /// Lets another thread watch the ready cells. Called before foreign code that may take a long
-    /// time.
+    /// Lets another thread watch this worker's ready cells. Called before foreign code that may
+    /// take a long time.
     #[inline]
     fn watch_ready(&self) {
         let has_ready = || self.backlog() > 0;
@@ -169,8 +169,8 @@ impl Worker {
         true
     }
 
-    /// If this worker has taken over (gathered) a cell since the last check between two
-    /// activations, gives the cell away, because the next destructor may wait for it.
+    /// Gives away the cell that this worker has taken over (gathered), if there is one, because the
+    /// next destructor may wait for this cell.
     #[inline]
     pub(crate) fn give_gathered(&self) {
         if let Some(cell) = self.gathered.take() {

@@ -39,7 +39,7 @@ pub(super) struct Lookout {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Flag that ends the lookout thread.
+/// Flag that asks the lookout thread (which regularly reads what the workers run) to end.
 #[derive(Default)]
 struct Ends {
     is_over: Mutex<bool>,

@@ -19,8 +19,8 @@ use crate::world::Nanos;
 /// Time between two checks for stuck workers, in tests in which workers lend their cells at the
 /// first check.
 const AT_ONCE: Duration = Duration::from_micros(20);
-/// If timers of a stuck worker are due and no worker is idle, the watching thread checks again for
-/// an idle worker after this time.
+/// Time after which the watching thread checks again for an idle worker, if timers of a stuck
+/// worker are due but no worker was idle.
 const RETRY_AFTER: Nanos = 1_000_000;
 
 /// State of a thread that checks for workers that are stuck in a long turn.
@@ -45,8 +45,8 @@ impl Looks {
 }
 
 impl Crew {
-    /// Requests that the watching thread check for workers that are stuck in a long turn. The
-    /// caller must wake that thread.
+    /// Requests that the watching thread (an idle thread) check for workers that are stuck in a
+    /// long turn. The caller must wake the watching thread.
     pub(super) fn allow_looks(&self) {
         // In this order: the hand that ends its looks meanwhile sets the marks again, and then sees
         // the plan.
@@ -192,8 +192,8 @@ impl Crew {
 }
 
 impl Hand {
-    /// Sets the plan of checks, if there is none. Wakes the watching thread if it is not the
-    /// calling thread.
+    /// Plans checks for stuck workers, if no checks are planned. Wakes the watching thread if it is
+    /// not the calling thread.
     fn plan(&self, plan: Plan) {
         let crew = &self.crew;
         if plan != Plan::Nothing
@@ -220,8 +220,8 @@ impl Hand {
             && self.time_to_look().is_some_and(|left| left.is_zero())
     }
 
-    /// Returns how long the watching thread may sleep before it checks for stuck workers. Returns
-    /// `None` if no check is planned. Called by the watching thread.
+    /// Returns how long the calling thread may sleep before it checks for stuck workers. Returns
+    /// `None` if no check is planned. Called by the watching thread, which makes these checks.
     pub(super) fn time_to_look(&self) -> Option<Duration> {
         let plan = self.crew.plan.get();
         if plan == Plan::Nothing {
@@ -241,8 +241,9 @@ impl Hand {
         Some(Duration::from_nanos(next.saturating_sub(now)))
     }
 
-    /// Returns how long the watching thread may sleep before a timer of a worker that lends its
-    /// cells is due. Returns `None` if there is no such timer. Called by the watching thread.
+    /// Returns how long the calling thread may sleep before a timer of a worker that lends its
+    /// cells is due. Returns `None` if there is no such timer. Called by the watching thread, which
+    /// wakes for these timers.
     pub(super) fn time_to_fire(&self, now: Nanos) -> Option<Duration> {
         let due = self.crew.next_due_of_lent();
         if due == NEVER {
@@ -258,9 +259,9 @@ impl Hand {
         Some(Duration::from_nanos(due - now))
     }
 
-    /// If it is time for a check, checks for workers that are stuck in a long turn, and lends their
-    /// cells. If this thread must now run a worker, to deliver due timers of a stuck worker or to
-    /// run lent cells, returns the index of the worker to run.
+    /// Checks for workers that are stuck in a long turn, and lends their cells, if it is time for a
+    /// check. Returns the index of a worker that this thread must now run, if there is one. The
+    /// thread then delivers due timers of a stuck worker, or runs lent cells.
     pub(super) fn look_for_stuck_seats(&self) -> Option<usize> {
         if self.crew.lends_timers()
             && self.crew.next_due_of_lent() <= self.shared.now()
@@ -294,7 +295,8 @@ impl Hand {
         if has_lent { self.take_parked() } else { None }
     }
 
-    /// Ends the checks of a plan. After that, a push to a running worker wakes the watching thread.
+    /// Ends the checks of a plan. After that, a push to a running worker wakes the thread that
+    /// makes the checks.
     fn looks_no_more(&self, plan: Plan) {
         let crew = &*self.crew;
         crew.set_unwatched(true);

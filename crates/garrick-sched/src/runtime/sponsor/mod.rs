@@ -82,24 +82,23 @@ pub struct Failure {
 /// Function to which failures are reported.
 pub(crate) type Reporter = Box<dyn Fn(&Failure) + Send + Sync>;
 
-/// Value that a crate built on this one has attached to a sponsor.
+/// Value that another crate has attached to a sponsor (a group of workers).
 pub(crate) type Attachment = Box<dyn Any + Send + Sync>;
 
-/// Optional settings and parts of a sponsor.
+/// Optional settings and parts of a sponsor (a group of workers and threads).
 pub(crate) struct Extras {
     reporter: Option<Reporter>,
-    /// True if the sponsor counts the work of each kind of task.
+    /// True if turns, failures and waiting messages are counted for each kind of task.
     probes: bool,
     attachment: Option<Attachment>,
     gate: Option<OwnGate>,
     hooks: Hooks,
 }
 
-/// Rules that determine which threads may run the workers of a sponsor.
+/// Rules that determine which threads may run the workers.
 #[derive(Clone, Copy)]
 pub(crate) struct Hands {
-    /// True if each thread of the sponsor may run each worker. False if each worker has its own
-    /// thread.
+    /// True if each thread may run each worker. False if each worker has its own thread.
     roam: bool,
     /// True if threads that wait for an answer may also run the workers.
     have_guests: bool,
@@ -110,7 +109,7 @@ pub(crate) struct Hands {
     lend_by: Option<LendBy>,
 }
 
-/// Settings by which the workers of a sponsor lend their cells to other workers during long turns.
+/// Settings by which workers lend their cells to other workers during long turns.
 #[derive(Clone, Copy)]
 pub(crate) struct LendBy {
     /// Asymmetric fence, which orders the writes of a worker before its later reads.
@@ -136,7 +135,7 @@ impl Hands {
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);
 
-/// State that the workers of a sponsor share.
+/// State that all workers of a sponsor (a group of workers and threads) share.
 pub(crate) struct Shared {
     pub(crate) name: String,
     world: Arc<dyn World>,
@@ -179,10 +178,10 @@ pub(crate) struct Shared {
     letters: Letters,
     /// Number of workers that have closed all their cells.
     pub(crate) closed: AtomicUsize,
-    /// True while the sponsor accepts tasks that other threads spawn.
+    /// True while tasks that other threads spawn are accepted.
     admits: RwLock<bool>,
-    /// Gate for messages from threads that do not belong to the sponsor. Closed when a shutdown
-    /// begins. `None` if such messages are never refused.
+    /// Gate that can refuse messages from threads outside of the sponsor (the group of workers).
+    /// Closed when a shutdown begins. `None` if such messages are never refused.
     gate: Option<OwnGate>,
     lanes: Lanes,
     pub(crate) hooks: Hooks,
@@ -239,8 +238,8 @@ impl Shared {
         shared
     }
 
-    /// Returns the crew whose threads run worker number `index`, and the index of the worker in
-    /// this crew.
+    /// Returns the crew (group of threads and workers) that worker number `index` belongs to, and
+    /// the index of the worker in this crew.
     pub(crate) fn place_of(&self, index: usize) -> (&Arc<Crew>, usize) {
         match &self.crews[..] {
             [all] => (all, index),
@@ -263,26 +262,27 @@ impl Shared {
         self.wake_all();
     }
 
-    /// Makes the sponsor stop as soon as there is no more work.
+    /// Makes the workers stop as soon as there is no more work.
     pub(crate) fn drain(&self) {
         self.refuse_strangers();
         self.raise(Signal::DRAIN);
     }
 
-    /// Makes the sponsor stop now.
+    /// Makes the workers stop now.
     pub(crate) fn stop(&self) {
         self.refuse_strangers();
         self.raise(Signal::STOP);
     }
 
-    /// Returns a guard of the flag that is true while the sponsor accepts tasks from other threads.
-    /// While the guard exists, the flag does not change.
+    /// Returns a guard of the flag that is true while tasks from other threads are accepted. While
+    /// the guard exists, the flag does not change.
     fn admits(&self) -> RwLockReadGuard<'_, bool> {
         self.admits.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the sponsor refuse tasks that other threads spawn. If there is a gate, closes the
-    /// gate, so that it refuses messages from threads that do not belong to the sponsor.
+    /// Makes the sponsor (the group of workers) refuse tasks that other threads spawn. If there is
+    /// a gate, closes the gate, so that it refuses messages from threads that do not belong to the
+    /// sponsor.
     fn refuse_strangers(&self) {
         *self.admits.write().unwrap_or_else(PoisonError::into_inner) = false;
         if let Some(gate) = &self.gate {
@@ -290,7 +290,7 @@ impl Shared {
         }
     }
 
-    /// Opens the gate for messages from other threads, if the sponsor has a gate.
+    /// Opens the gate for messages from other threads, if there is a gate.
     fn open_gate(self: &Arc<Self>) {
         if let Some(gate) = &self.gate {
             gate.open(Arc::as_ptr(self).cast(), &self.homes);
@@ -589,7 +589,7 @@ impl Handle {
         self.shared.next_home()
     }
 
-    /// Returns true if this is the sponsor of `worker`.
+    /// Returns true if `worker` belongs to the same sponsor (group of workers) as this handle.
     pub(crate) fn is_of(&self, worker: &Worker) -> bool {
         Arc::ptr_eq(&self.shared, &worker.shared)
     }
@@ -705,7 +705,7 @@ impl Handle {
     }
 }
 
-/// Two handles are equal if they belong to the same sponsor.
+/// Two handles are equal if they belong to the same sponsor (group of workers).
 impl PartialEq for Handle {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)

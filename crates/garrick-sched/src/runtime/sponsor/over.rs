@@ -4,7 +4,7 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Count of the sponsor's threads that have not exited yet.
+/// Count of the threads that have not exited yet.
 pub(super) struct Over {
     left: Mutex<usize>,
     none: Condvar,

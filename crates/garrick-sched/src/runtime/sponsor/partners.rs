@@ -46,7 +46,8 @@ impl Path {
         });
     }
 
-    /// Resets the number of moves, because the thread does other work.
+    /// Resets the number of consecutive moves between two workers, because the thread now does
+    /// other work.
     pub(super) fn ends(&self) {
         self.goes.set(0);
     }

@@ -18,20 +18,21 @@ const DOUBLINGS_MAX: u32 = 4;
 /// The first check for timers comes after `INTERVAL`, doubled this number of times.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
 
-/// Plan by which the watching thread checks for workers that are stuck in long turns.
+/// Plan of the checks for workers that are stuck in long turns. The watching thread (an idle
+/// thread) makes these checks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Plan {
-    /// The watching thread makes no checks for stuck workers.
+    /// No checks for stuck workers are made.
     #[default]
     Nothing,
-    /// The watching thread makes the contained number of further checks, because something was
-    /// pushed to a worker, or cells are ready.
+    /// The contained number of further checks are made, because something was pushed to a worker,
+    /// or cells are ready.
     Soon(u32),
-    /// The watching thread makes one check, because the last check has found ready cells. The value
-    /// is the number of times that `INTERVAL` is doubled to get the time before the check.
-    Slowly(u32),
-    /// The watching thread makes one check, because a worker has timers. The value is the number of
+    /// One check is made, because the last check has found ready cells. The value is the number of
     /// times that `INTERVAL` is doubled to get the time before the check.
+    Slowly(u32),
+    /// One check is made, because a worker has timers. The value is the number of times that
+    /// `INTERVAL` is doubled to get the time before the check.
     ForTimers(u32),
 }
 

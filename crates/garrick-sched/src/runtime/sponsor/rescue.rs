@@ -232,9 +232,9 @@ impl Lent {
         self.stuck.is_some()
     }
 
-    /// If other workers may run the owner's cells, lends the run queue entries of turns that have
-    /// ended since the owner began to lend its cells. Returns true if other workers have entries to
-    /// take.
+    /// Lends more run queue entries: those of turns that have ended since the owner began to lend
+    /// its cells. Does nothing if other workers may not run the owner's cells. Returns true if
+    /// other workers have entries to take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;
@@ -299,9 +299,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// If the owner recalled the lent cell during an earlier visit, lets `visit` continue with the
-    /// work that the earlier visitor (the worker that ran the cell) has left. The earlier work
-    /// comes first. Returns `None` if only the owner can do this work.
+    /// Lets `visit` continue with the work that an earlier visit of the lent cell has left, if the
+    /// owner has recalled the cell during that visit. The earlier work comes first. Returns `None`
+    /// if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {

@@ -6,9 +6,9 @@
 pub(crate) struct Signal(pub(super) u32);
 
 impl Signal {
-    /// The number to add to the word so that the second count increases by 1. The second count is
-    /// the number of threads that have left a worker in the middle of a turn and want to run this
-    /// worker again.
+    /// Adding this number to the word increments its second count. The second count is the number
+    /// of threads that have left a worker in the middle of a turn and want to run this worker
+    /// again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
@@ -19,9 +19,9 @@ impl Signal {
     pub(super) const LENT: u32 = 1 << 28;
     /// Set while there are cells in the shared queue.
     pub(super) const QUEUED: u32 = 1 << 29;
-    /// Set when the sponsor must stop as soon as there is no more work.
+    /// Flag that is set when the workers must stop as soon as there is no more work.
     pub(super) const DRAIN: u32 = 1 << 30;
-    /// Set when the sponsor must stop now.
+    /// Flag that is set when the workers must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
     /// Maximum values of the first and the second count. The limits for workers and for blocking

@@ -28,9 +28,9 @@ use garrick_core::prim::thread;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {
-    /// All sent messages were handled before the sponsor stopped.
+    /// All sent messages were handled before the workers stopped.
     InOrder,
-    /// The time limit passed, and the sponsor stopped after the current turns. Messages that were
+    /// The time limit passed, and the workers stopped after their current turns. Messages that were
     /// not handled are dead letters.
     AtOnce,
 }
@@ -195,7 +195,7 @@ impl fmt::Debug for Sponsor {
 struct Opening {
     /// Index of the worker.
     index: usize,
-    /// Shared state of the sponsor. `None` after the worker was started.
+    /// State that all workers share. `None` after the worker was started.
     shared: Option<Arc<Shared>>,
     /// Driver in which the worker sleeps.
     driver: Option<Driven>,
@@ -325,8 +325,8 @@ pub(super) fn start(
     Ok(sponsor)
 }
 
-/// Runs worker number `index` of a sponsor on a thread of a loom model until the sponsor stops. The
-/// worker sleeps in `driver`, if there is one.
+/// Runs worker number `index` on a thread of a loom model until all workers must stop. The worker
+/// sleeps in `driver`, if there is one.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>, index: usize, driver: Option<Box<dyn Driver>>) {
     let seat = Opening {

@@ -166,7 +166,7 @@ impl Worker {
         self.drop_departure();
     }
 
-    /// Begins to time an activation. The number of activations already includes this activation.
+    /// Begins to time an activation that was already counted.
     fn begin_timed(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         let table = cell.table();
         self.shown.show_kind(table);

@@ -25,8 +25,8 @@ pub(super) enum Wish {
 /// Effects of one message, which are kept until the turn commits.
 pub(super) struct Part {
     pub(super) carried: Carried,
-    /// New cells without messages, which start when the turn commits. This part of the turn holds a
-    /// reference to each of them.
+    /// New cells without messages, which start when the turn commits. This list holds a reference
+    /// to each of these cells.
     pub(super) newborns: Vec<CellPtr>,
 }
 

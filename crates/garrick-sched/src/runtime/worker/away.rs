@@ -132,7 +132,7 @@ impl Worker {
         (part, cut, was_scheduled)
     }
 
-    /// Takes `cell` out of the run queue, which has got it in [`Worker::resume`]. The caller must
+    /// Removes `cell` from the run queue to which [`Worker::resume`] has added it. The caller must
     /// have unscheduled the cells that the turn has scheduled.
     pub(super) fn leave_line(&self, cell: CellPtr) {
         // Since the turn came back, it has put nothing after its cell.

@@ -35,10 +35,11 @@ const LONG: Nanos = 20_000;
 /// Turns are called *fine* if they take less than this time. A message between two workers costs
 /// about this time, in total on both workers.
 const FINE: Nanos = 250;
-/// Idle time after which another worker gets cells whose turns are short (*fine*).
+/// Time for which another worker must be idle before this worker gives it cells whose turns are
+/// short (*fine*).
 const PATIENCE: Nanos = 10_000_000;
-/// Idle time after which another worker gets cells, if it takes longer than `ROUND_MIN` to run each
-/// ready cell once.
+/// Time for which another worker must be idle before this worker gives it cells, if it takes longer
+/// than `ROUND_MIN` to run each ready cell of this worker once.
 const PATIENCE_LONG_ROUND: Nanos = 100_000;
 /// Number of checks between two reads of the clock, while another worker is idle and turns are
 /// short (*fine*).
@@ -57,8 +58,8 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// If a worker takes less than this time to run each of its ready cells once, it is not useful to
-/// move some of the cells.
+/// Minimum time that a worker must need to run each of its ready cells once, so that moving some of
+/// the cells to other workers is useful.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
@@ -99,7 +100,7 @@ impl SharedWait {
     }
 
     /// Records a check of the shared queue, which has `queued` cells. Returns the number of cells
-    /// that this worker should take now. `workers` is the number of workers of the sponsor.
+    /// that this worker should take now. `workers` is the total number of workers.
     pub(crate) fn look(&self, queued: usize, workers: usize, now: impl Fn() -> Nanos) -> usize {
         if self.gave.get() {
             return 0;
@@ -131,8 +132,8 @@ impl SharedWait {
 pub(crate) struct Kept {
     /// Number of checks since the worker began to keep an additional cell.
     looks: Cell<u32>,
-    /// Sequence number of the turn that was current at the first check. `since` is the time of this
-    /// check.
+    /// Sequence number of the turn in which the worker made its first check since it began to keep
+    /// an additional cell. `since` is the time of this check.
     turn: Cell<u64>,
     since: Cell<Nanos>,
 }
@@ -144,9 +145,9 @@ impl Kept {
         self.looks.set(0);
     }
 
-    /// Returns true if the worker should now give away the additional cell that it keeps. `turn` is
-    /// the sequence number of the current turn. `woke` is the sequence number of the last turn that
-    /// has woken a cell.
+    /// Returns true if the worker should now give away the ready cell that it keeps in addition to
+    /// the next one. `turn` is the sequence number of the current turn. `woke` is the sequence
+    /// number of the last turn that has woken a cell.
     pub(crate) fn look(&self, turn: u64, woke: u64, now: impl Fn() -> Nanos) -> bool {
         let looks = self.looks.get() + 1;
         self.looks.set(looks);
@@ -227,8 +228,8 @@ pub(crate) struct Pace {
     counted: Cell<Nanos>,
     /// Number of turns until the next read of the clock.
     stride: Cell<u64>,
-    /// Maximum number of messages that an activation handles. This is `fitting`, or 1 if
-    /// `is_one_by_one` is true.
+    /// Maximum number of messages that an activation handles. This is 1 if `is_one_by_one` is true,
+    /// and otherwise `fitting`.
     messages_max: Cell<u32>,
     fitting: Cell<u32>,
     is_one_by_one: Cell<bool>,

@@ -5,7 +5,7 @@ use super::Worker;
 /// Progress of a worker in closing its cells, because the sponsor stops.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Closing {
-    /// The worker has not begun.
+    /// The worker has not begun to close its cells.
     No,
     /// The worker has closed the cells that it can close. Turns of other cells are away, or wait
     /// for a decision about their commit, or other workers run lent cells of this worker.

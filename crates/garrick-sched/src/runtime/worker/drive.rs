@@ -20,7 +20,7 @@ const POLL_EVERY_NS: Nanos = 100_000;
 /// Name under which a panic in a driver is reported.
 const NAME: &str = "the worker's driver";
 
-/// Driver of a worker.
+/// Driver in which a worker sleeps, and the time of its last use.
 pub(super) struct Drive {
     driver: Box<dyn Driver>,
     /// Time of the last poll or sleep.

@@ -176,8 +176,8 @@ impl Worker {
         }
     }
 
-    /// Frees a cell of this worker whose local count is zero, if no other reference is left and the
-    /// cell is neither scheduled nor running.
+    /// Frees a cell of this worker whose local reference count is zero, if no other reference is
+    /// left and the cell is neither scheduled nor running.
     pub(crate) fn settle(&self, cell: CellPtr) {
         if cell.settle() == Settled::Referenced
             || cell.state().is_looked_after()
@@ -193,15 +193,15 @@ impl Worker {
     }
 
     /// Returns true if a cell of this worker has no references and its inbox is idle, so that
-    /// nothing can reach the cell. The local count of the cell must be zero.
+    /// nothing can reach the cell. The cell's local reference count must be zero.
     #[inline]
     pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()
     }
 
-    /// If the local count of a cell is zero, checks its other references. If there are any, sets
-    /// the local count to at least one. If there are none and the cell is not scheduled, frees the
-    /// cell.
+    /// Checks the other references to a cell if its local reference count is zero. If there are
+    /// any, sets the local count to at least one. If there are none and the cell is not scheduled,
+    /// frees the cell.
     pub(super) fn free_if_unreachable(&self, cell: CellPtr) {
         if cell.local_refs() <= 0 {
             self.settle(cell);

@@ -80,8 +80,8 @@ impl Worker {
         }
     }
 
-    /// If this worker runs a cell that another worker has lent, records that the task of the cell
-    /// stops, and returns true.
+    /// Records that the task of the lent cell that this worker runs stops, and returns true.
+    /// Returns false if this worker runs no lent cell.
     pub(crate) fn visit_stops(&self) -> bool {
         let is_visiting = self.is_visiting();
         if is_visiting {

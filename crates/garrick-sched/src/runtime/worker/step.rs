@@ -10,22 +10,24 @@ use crate::runtime::sponsor::Signal;
 /// One in `FAIR_EVERY` picks of the next cell is a fair pick, which may take a cell that is not
 /// next in order. So no cell waits forever.
 pub(super) const FAIR_EVERY: u32 = 16;
-/// One in `NEWBORN_EVERY` fair picks takes a new cell, even if another cell was woken. Halfway
-/// between two such picks, a fair pick takes the oldest other cell. Both kinds of picks are rare,
-/// because old cells may create new cells faster than the worker runs new cells.
+/// One in `NEWBORN_EVERY` fair picks (picks of the next cell that may ignore the usual order) takes
+/// a new cell, even if another cell was woken. Halfway between two such picks, a fair pick takes
+/// the oldest other cell. Both kinds of picks are rare, because old cells may create new cells
+/// faster than the worker runs new cells.
 const NEWBORN_EVERY: u32 = 16;
 const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
 /// Way in which a worker runs a cell: [`PLAIN`], [`SHOWN`], [`TIMED`] or [`UNCOUNTED`].
 pub(super) type Way = u8;
-/// Runs the cell, and does nothing else.
+/// Way in which the worker runs the cell, and does nothing else.
 pub(super) const PLAIN: Way = 0;
-/// Runs the cell, and shows the kind of its task to other threads.
+/// Way in which the worker runs the cell, and shows the kind of its task to other threads.
 pub(super) const SHOWN: Way = 1;
-/// Runs the cell, shows the kind of its task to other threads, and measures the activation.
+/// Way in which the worker runs the cell, shows the kind of its task to other threads, and measures
+/// the activation.
 pub(super) const TIMED: Way = 2;
-/// Runs the cell on the thread of a waiting asker, and shows the kind of the task to other threads.
-/// The worker counts as asleep, so the activation is counted later.
+/// Way in which a waiting asker's thread runs the cell, and shows the kind of the task to other
+/// threads. The worker counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.
