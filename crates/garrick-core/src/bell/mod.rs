@@ -73,8 +73,8 @@ impl Default for Bell {
 pub enum Call {
     /// The caller must send a ring, which is a message to the actor.
     Ring,
-    /// The caller must not send a ring: either there is no wake to report, or the actor notices the
-    /// wake without another ring.
+    /// The caller must not send a ring (a message that tells the actor to poll): either there is no
+    /// wake to report, or the actor notices the wake without another ring.
     Quiet,
 }
 

@@ -58,16 +58,16 @@ const PARKED: u8 = 1;
 const NOTIFIED: u8 = 2;
 
 struct Shared {
-    /// `EMPTY`, `PARKED` or `NOTIFIED`. The owner writes EMPTY and PARKED, and the unparkers write
-    /// NOTIFIED.
+    /// `EMPTY`, `PARKED` or `NOTIFIED`. The owner (the thread that parks) writes EMPTY and PARKED,
+    /// and the unparkers write NOTIFIED.
     state: AtomicU8,
 
-    /// The owner takes this lock before it stores PARKED, and releases the lock only when it begins
-    /// to wait on `woken`. So if a thread has read PARKED and then takes the lock, the owner is
-    /// already waiting.
+    /// The owner (the thread that parks) takes this lock before it stores PARKED, and releases the
+    /// lock only when it begins to wait on `woken`. So if a thread has read PARKED and then takes
+    /// the lock, the owner is already waiting.
     lock: Mutex<()>,
 
-    /// Condition variable on which the owner sleeps.
+    /// Condition variable on which the owner (the thread that parks) sleeps.
     woken: Condvar,
 }
 

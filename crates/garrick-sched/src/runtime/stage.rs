@@ -71,7 +71,7 @@ pub(crate) struct Owed {
     /// Task, or door (function behind an address), that has asked the question. The staged answer
     /// keeps a task alive. [`Stage`] keeps a door alive.
     pub(crate) cell: CellPtr,
-    /// Sends a refusal to the asker. Consumes a reference to the asker.
+    /// Function that sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
 }
 
@@ -81,9 +81,9 @@ pub(crate) struct Owed {
 #[derive(Clone, Copy)]
 pub(crate) struct Given {
     pub(crate) slot: NonNull<()>,
-    /// Publishes the answer to the asker.
+    /// Function that publishes the answer to the asker.
     pub(crate) publish: unsafe fn(NonNull<()>),
-    /// Drops the answer and refuses the question.
+    /// Function that drops the answer and refuses the question.
     pub(crate) refuse: unsafe fn(NonNull<()>),
 }
 

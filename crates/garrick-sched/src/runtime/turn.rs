@@ -232,7 +232,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Stages a message that is sent at `deadline`. The message may belong to a timer. If the timer
-    /// has an owner, the timer is cancelled when the owner ends.
+    /// has an owner (a task), the timer is cancelled when the owner ends.
     fn stage_later<N: 'static>(
         &self,
         deadline: Nanos,

@@ -63,8 +63,8 @@ struct Spares {
     /// Number of spare threads that were started or are about to be started.
     hands: usize,
     threads: Vec<JoinHandle<()>>,
-    /// Cells that wait until fewer blocking turns are away from their workers, oldest first. Like
-    /// cells in the shared queue, they belong to no worker.
+    /// Cells that were put aside because too many blocking turns have left their workers, oldest
+    /// first. Like cells in the shared queue, they belong to no worker.
     aside: VecDeque<Entry>,
 }
 
@@ -383,8 +383,8 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     hand.serve(0);
 }
 
-/// In a loom model: runs workers of a sponsor until all workers are closed. The calling thread
-/// takes the place of the first spare thread.
+/// Runs workers of a sponsor in a loom model until all workers are closed. The calling thread takes
+/// the place of the first spare thread.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);
@@ -401,8 +401,8 @@ pub(crate) fn take_back_in_model(shared: &Shared) {
     crew.hand_over(seat);
 }
 
-/// In a loom model: a turn that is counted as away from its worker. When the turn comes back, its
-/// thread runs the first worker, which must be PARKED (no thread runs it).
+/// A turn, in a loom model, that is counted as away from its worker because it blocks. When the
+/// turn comes back, its thread runs the first worker, which must be PARKED (no thread runs it).
 #[cfg(all(test, garrick_loom))]
 pub(crate) struct AwayInModel(Arc<Shared>);
 

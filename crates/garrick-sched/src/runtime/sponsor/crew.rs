@@ -136,8 +136,8 @@ struct Lists {
     /// Workers that were given to waiting threads, by the number of the thread. An entry is removed
     /// when its thread has noticed the worker.
     given: Vec<Option<usize>>,
-    /// For each thread: true if the thread is idle and sleeps until its next check for workers that
-    /// are stuck in long turns. Valid for idle threads only.
+    /// One flag for each thread: true if the thread is idle and sleeps until its next check for
+    /// workers that are stuck in long turns. Valid for idle threads only.
     looks_soon: Vec<bool>,
     /// Number of the watching thread: the idle thread that wakes for timers, and checks for workers
     /// that are stuck in long turns.

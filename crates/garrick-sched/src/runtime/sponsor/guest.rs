@@ -41,9 +41,9 @@ const VISITS_SPARED: usize = 64;
 /// visit is the time during which an asker runs tasks of a worker. A question takes 190 ns with the
 /// two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
-/// If another thread runs the worker, a waiting asker tries this number of times to take the
-/// worker. The tries take longer than one short visit. Loom models do not try again, because the
-/// tries would only add equivalent states.
+/// Number of times that a waiting asker tries to take a worker that another thread runs. The tries
+/// take longer than one short visit (the time during which an asker runs the worker). Loom models
+/// do not try again, because the tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// Maximum number of questions in a row for which a thread does not try to take a worker that
 /// another thread runs. Each failed try about doubles the number of questions without a try, up to
@@ -200,12 +200,12 @@ struct Guest {
     wakes: bool,
     /// True while the guest (the asking thread) runs the worker.
     sits: bool,
-    /// Marks that this thread works for the sponsor, so that foreign code called during the visit
-    /// does not wait until the sponsor has stopped.
+    /// Guard that marks this thread as belonging to a worker, so that foreign code called during
+    /// the visit does not wait until the workers have stopped.
     _serving: Serving,
 }
 
-/// Result of the attempt of a waiting asker to run a worker as its guest.
+/// Result of an asker's attempt to run a worker while the asker waits for an answer.
 enum Welcome {
     /// The asking thread now runs the worker, as its guest.
     Sits(Guest),
@@ -453,8 +453,8 @@ pub(super) fn count_visits(home: Home) {
 }
 
 impl Worker {
-    /// Returns true if the work of a visit must be counted by kind of task. Called when the visit
-    /// begins: an asker is about to run this worker.
+    /// Returns true if the work of the visit that is about to begin must be counted by kind of
+    /// task. A visit is the time during which an asker runs this worker.
     fn counts_visit(&self) -> bool {
         // Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
         let random = self.turn().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;

@@ -123,8 +123,8 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes over the cell to which the turn has sent a message, if this worker has kept the cell's
-    /// worker for this purpose.
+    /// Takes over the cell to which the turn has sent a message, if this worker has kept the idle
+    /// worker of this cell in order to do so.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()

@@ -163,8 +163,7 @@ pub(crate) struct Shared {
     queue: Mutex<VecDeque<Entry>>,
     /// Length of `queue`. Written under the lock of `queue`.
     queued: AtomicUsize,
-    /// For each worker, the time it takes to run each of its ready cells once. 0 for an idle
-    /// worker.
+    /// Time that each worker takes to run each of its ready cells once. 0 for an idle worker.
     rounds: Box<[Round]>,
     /// Counter for the round-robin distribution of the tasks that other threads spawn.
     next_home: unmodelled::AtomicUsize,

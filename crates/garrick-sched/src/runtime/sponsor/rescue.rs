@@ -36,23 +36,26 @@ use crate::runtime::worker::Worker;
 /// Result of a recall: the cells that a worker gets back after it has lent them to other workers.
 #[derive(Default)]
 pub(crate) struct Recalled {
-    /// Cells whose tokens the owner has got back. The token of a cell is the right to notify its
+    /// Cells whose tokens (the rights to notify the lending worker) have come back to the lending
     /// worker.
     pub(crate) back: Vec<CellPtr>,
-    /// Cells that other workers have run, with the work that they have left for the owner. The
-    /// owner also gets the tokens of these cells (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner (the
+    /// lending worker). The owner also gets the tokens of these cells (the rights to notify the
+    /// owner).
     pub(crate) left: Vec<(CellPtr, Left)>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Each cell is listed once.
     pub(crate) rested: Vec<CellPtr>,
-    /// Work for the owner from notes about its cells. Notes are internal messages, for example
-    /// about watchers. The key is the cell.
+    /// Work that the owner (the lending worker) must do for its cells, because notes have requested
+    /// it. Notes are internal messages, for example about watchers. The key of each entry is the
+    /// cell.
     pub(crate) notes: BTreeMap<NonNull<Header>, Notes>,
     /// Cells that other workers are still running. The flag is true if the cell was lent out of a
     /// run queue.
     pub(crate) visited: Vec<(CellPtr, bool)>,
-    /// Number of cells in `visited` for which other workers will notify the owner later, by notes
-    /// (internal messages). The owner waits for the other cells in `visited`.
+    /// Number of cells in `visited` for which other workers will notify the owner (the lending
+    /// worker) later, by notes (internal messages). The owner waits for the other cells in
+    /// `visited`.
     pub(crate) to_be_told: usize,
     /// Number of cells that other workers have run again while the tokens of these cells (the
     /// rights to notify the owner) were on the way to the owner.
@@ -87,9 +90,10 @@ pub(super) struct Loan {
 
 #[derive(Default)]
 pub(super) struct Lent {
-    /// Cell that the owner runs. `Some` while other workers may run the owner's other cells.
+    /// Cell that the owner (the lending worker) runs. `Some` while other workers may run the
+    /// owner's other cells.
     stuck: Option<*const Header>,
-    /// Run queues of the owner. Set while the owner lends its cells.
+    /// Run queues of the owner (the lending worker). `Some` while the owner lends its cells.
     stood: Option<Queues>,
     /// Lent cells that are waiting until another worker runs them, oldest first.
     waiting: VecDeque<Visit>,
@@ -99,21 +103,23 @@ pub(super) struct Lent {
     /// Cells that other workers were running when their owner took back (recalled) its cells. The
     /// owner does not wait for these cells.
     recalled: Vec<CellPtr>,
-    /// Cells that other workers are still running after their owner has taken back (recalled) its
-    /// cells. The owner waits until these cells are finished.
+    /// Cells that other workers are still running after the owner (the lending worker) has taken
+    /// back its cells. The owner waits until these cells are finished.
     awaited: Vec<CellPtr>,
-    /// Cells that other workers have run, with the work that they have left for the owner. The
-    /// owner also gets the tokens of these cells (the rights to notify the owner).
+    /// Cells that other workers have run, with the work that they have left for the owner (the
+    /// lending worker). The owner also gets the tokens of these cells (the rights to notify the
+    /// owner).
     left: Vec<(CellPtr, Left)>,
-    /// Cells that other workers were still running when the owner recalled its cells, and the work
-    /// that they have left for the owner. The tokens of these cells (the rights to notify the
-    /// owner) are on the way to the owner.
+    /// Cells that other workers were still running when the owner (the lending worker) recalled its
+    /// cells, and the work that they have left for the owner. The tokens of these cells (the rights
+    /// to notify the owner) are on the way to the owner.
     told: Vec<(CellPtr, Left)>,
     /// Number of cells that were taken out of `told` (the cells with remaining work) because other
     /// workers can do this work.
     resumed: usize,
-    /// Cells that only the owner may run: cells from `told` whose tokens (the rights to notify the
-    /// owner) have come back, and cells to which the current turn has sent messages.
+    /// Cells that only the owner (the lending worker) may run: cells from `told` whose tokens (the
+    /// rights to notify the owner) have come back, and cells to which the current turn has sent
+    /// messages.
     kept: Vec<CellPtr>,
     /// Cells that have got messages and may also be in a lent run queue. Their tokens (the rights
     /// to notify the owner) are kept until the cells are taken out of this queue.
@@ -121,8 +127,9 @@ pub(super) struct Lent {
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Some cells are listed more than once.
     rested: Vec<CellPtr>,
-    /// Work for the owner from notes about its cells. Notes are internal messages, for example
-    /// about watchers. The key is the cell.
+    /// Work that the owner (the lending worker) must do for its cells, because notes have requested
+    /// it. Notes are internal messages, for example about watchers. The key of each entry is the
+    /// cell.
     notes: BTreeMap<NonNull<Header>, Notes>,
     /// Snapshots of the mailboxes of cells that were taken out of a run queue and that no other
     /// worker runs now.
@@ -130,10 +137,10 @@ pub(super) struct Lent {
     /// Entries that were taken out of the run queues, but whose cells other workers must not run.
     /// Oldest first.
     entries: Vec<Entry>,
-    /// True while a thread delivers timers from the owner's wheel.
+    /// True while a thread delivers timers from the wheel of the owner (the lending worker).
     pub(super) is_firing: bool,
-    /// Thread of the owner, if it is waiting until another worker has finished a lent cell or has
-    /// delivered the owner's timers.
+    /// Thread of the owner (the lending worker), if it is waiting until another worker has finished
+    /// a lent cell or has delivered the owner's timers.
     pub(super) waits: Option<Thread>,
 }
 
@@ -193,7 +200,7 @@ impl Queues {
         self.old.len() + self.born.len() + usize::from(self.handoff.is_some())
     }
 
-    /// Returns the sequence number of the owner's current turn.
+    /// Returns the sequence number of the current turn of the owner (the lending worker).
     fn turn(&self) -> u64 {
         // SAFETY: as in `of`; the owner recalls, under our lock, before its worker is closed.
         unsafe { &(*self.worker.as_ptr()).turn }.load(Acquire)
@@ -227,7 +234,8 @@ impl Queues {
 }
 
 impl Lent {
-    /// Returns true if other workers may run the owner's cells and deliver its timers.
+    /// Returns true if other workers may run the cells of the owner (the lending worker) and
+    /// deliver its timers.
     pub(super) fn is_open(&self) -> bool {
         self.stuck.is_some()
     }
@@ -257,8 +265,8 @@ impl Lent {
         }
     }
 
-    /// Takes some of the cells in the owner's run queues, with their tokens (the rights to notify
-    /// the owner).
+    /// Takes some of the cells in the run queues of the owner (the lending worker), with their
+    /// tokens (the rights to notify the owner).
     fn take_stood(&mut self, seat: usize, home: Home, fence: Asymmetric) {
         let (Some(stuck), Some(mut queues)) = (self.stuck, self.stood.take()) else {
             return;
@@ -539,7 +547,8 @@ impl Crew {
         After::Tell(cell)
     }
 
-    /// Prevents other workers from taking more of the lent cells. Only the owner calls this.
+    /// Prevents other workers from taking more of the lent cells. Only the worker that lends the
+    /// cells calls this method.
     pub(crate) fn stop_lending(&self, seat: usize) {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -547,8 +556,8 @@ impl Crew {
         loan.note_waiting(&lent);
     }
 
-    /// Takes back the lent cells, after LENT was removed from the owner's ready stack. Only the
-    /// owner calls this.
+    /// Takes back the lent cells, after LENT was removed from the ready stack of the lending
+    /// worker. Only the lending worker calls this method.
     pub(crate) fn recall(&self, seat: usize) -> Recalled {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();
@@ -597,8 +606,9 @@ impl Crew {
         recalled
     }
 
-    /// Waits until other workers have finished those recalled cells for which the owner must wait.
-    /// Returns the work that these workers have left. Only the owner calls this.
+    /// Waits until other workers have finished those recalled cells for which the owner (the
+    /// lending worker) must wait. Returns the work that these workers have left. Only the owner
+    /// calls this method.
     pub(crate) fn await_visits(&self, seat: usize) -> Vec<(CellPtr, Left)> {
         loop {
             {
@@ -613,7 +623,7 @@ impl Crew {
     }
 
     /// Takes the work that another worker has left for a cell, if that worker was still running the
-    /// cell when the owner recalled it. Only the owner calls this.
+    /// cell when the owner (the lending worker) recalled it. Only the owner calls this method.
     pub(crate) fn take_told(&self, seat: usize, cell: CellPtr) -> Option<Left> {
         let mut lent = self.seats[seat].loan.lent();
         let place = lent.told.iter().position(|(other, _)| *other == cell)?;

@@ -12,12 +12,12 @@ impl Signal {
     pub(super) const CALLS_BACK: u32 = 1 << 13;
     /// Mask of the first count: the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
-    /// Set while a requested census (a count of waiting messages) of at least one worker is
-    /// pending.
+    /// Flag that is set while a requested census (a count of waiting messages) of at least one
+    /// worker is pending.
     pub(super) const CENSUS: u32 = 1 << 27;
-    /// Set while a worker lends cells to other workers.
+    /// Flag that is set while a worker lends cells to other workers.
     pub(super) const LENT: u32 = 1 << 28;
-    /// Set while there are cells in the shared queue.
+    /// Flag that is set while there are cells in the shared queue.
     pub(super) const QUEUED: u32 = 1 << 29;
     /// Flag that is set when the workers must stop as soon as there is no more work.
     pub(super) const DRAIN: u32 = 1 << 30;

@@ -112,8 +112,8 @@ impl Visit {
         self.entry.take()
     }
 
-    /// Returns true if there are no older messages to the cell than those in its inbox, so that the
-    /// messages in the inbox can be handled.
+    /// Returns true if the messages in the cell's inbox can be handled next, because the cell has
+    /// no older messages elsewhere.
     pub(crate) fn is_calm(&self) -> bool {
         match &self.mail {
             Some(mail) => mail.is_whole(&self.cell),
@@ -164,12 +164,13 @@ pub(crate) enum After {
     Nothing,
     /// More messages have come, so that the visit continues.
     Again(Visit),
-    /// The owner has recalled the cell. The visitor must notify the owner, by a note (an internal
-    /// message) that carries the token of the cell (the right to notify the owner).
+    /// The owner (the lending worker) has recalled the cell. The visitor must notify the owner, by
+    /// a note (an internal message) that carries the token of the cell (the right to notify the
+    /// owner).
     Tell(CellPtr),
 }
 
-/// The work that a visitor of a lent cell has left for the owner of the cell.
+/// Work that another worker, which has run a lent cell, has left for the owner of the cell.
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,

@@ -35,7 +35,8 @@ garrick_core::prim::lazy_static! {
     static ref OWNERS: Shards<Register> = Shards::default();
 }
 
-/// Entry of a timer in the register of its owner's timers.
+/// Entry of a timer in the register of its owner's timers. The owner is the task whose end cancels
+/// the timer.
 pub(crate) struct Membership {
     owner: TaskId,
     /// Index of the entry, plus one.
@@ -76,7 +77,7 @@ pub(crate) fn knows(owner: TaskId) -> bool {
     shard(owner).timers.contains_key(&owner)
 }
 
-/// Adds a timer to the register of its owner.
+/// Adds a timer to the register of the timers of its owner, which is a task.
 pub(super) fn enter(owner: TaskId, timer: Timer) -> Membership {
     let mut shard = shard(owner);
     let serial = shard.next;

@@ -17,8 +17,8 @@ pub(super) enum Wish {
     Never,
     /// The turn may leave its commit to a later decision, but has not done so.
     NotYet,
-    /// A part of the turn has left the commit to a later decision. Contains the request, and the
-    /// index of the part.
+    /// A part of the turn (the handling of one message) has left the commit to a later decision.
+    /// Contains the request, and the index of the part.
     By(Request, usize),
 }
 
@@ -80,14 +80,14 @@ impl Asked {
         }
     }
 
-    /// Returns true if an earlier part of the turn has made a request for a later decision. So the
-    /// turn waits for a decision even if its current part is undone.
+    /// Returns true if an earlier part of the turn (an earlier message) has made a request for a
+    /// later decision. So the turn waits for a decision even if its current part is undone.
     pub(super) fn is_asked_before(&self) -> bool {
         matches!(&self.wish, Wish::By(_, part) if *part < self.parts.len())
     }
 
-    /// Removes and returns the request for a later decision, if the current part of the turn has
-    /// made this request. Called when the current part is undone.
+    /// Removes and returns the request for a later decision, if the current part of the turn (the
+    /// handling of one message) has made this request. Called when the current part is undone.
     pub(super) fn take_own_request(&mut self) -> Option<Request> {
         match &self.wish {
             Wish::By(_, part) if *part == self.parts.len() => self.take_request(),

@@ -49,8 +49,8 @@ impl Worker {
     }
 
     /// Adds a reference to a cell of this worker. Any thread may release this reference. If the
-    /// local count of the cell is 0, the reference is added to the local count, and otherwise to
-    /// the shared count. So the local count is at least 1.
+    /// local reference count of the cell is 0, the reference is added to the local count, and
+    /// otherwise to the shared count. So the local count is at least 1.
     pub(super) fn count_for_others(&self, cell: CellPtr) {
         if cell.local_refs() == 0 {
             cell.clone_local();

@@ -7,7 +7,7 @@ use crate::quiet;
 use crate::runtime::current;
 
 impl Worker {
-    /// If turns are measured, begins to measure the turn that handles the message in `slot`. Does
+    /// Begins to measure the turn that handles the message in `slot`, if turns are measured. Does
     /// nothing if `slot` is null, or if the task must start first.
     ///
     /// # Safety

@@ -54,7 +54,7 @@ impl Worker {
         !self.visiting.envelope.get().is_null()
     }
 
-    /// In debug builds, panics if this worker must not run the cell: the cell does not belong to
+    /// Panics in debug builds if this worker must not run the cell: the cell does not belong to
     /// this worker, and no other worker has lent it.
     #[inline(always)]
     pub(crate) fn check_runs(&self, cell: CellPtr) {
@@ -408,7 +408,7 @@ impl Worker {
     /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
     /// Returns two lists. The first contains cells whose tokens (the rights to notify this worker)
     /// this worker has, and whose inboxes it must handle. The second contains cells for which other
-    /// workers have left work. Only the owner calls this.
+    /// workers have left work.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
@@ -512,7 +512,7 @@ impl Worker {
 
     /// Takes the work that another worker has left for a cell, if that worker was running the cell
     /// when this worker recalled it. This worker must have the token of the cell (the right to
-    /// notify this worker). Only the owner calls this.
+    /// notify this worker).
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;
@@ -524,7 +524,6 @@ impl Worker {
 
     /// Does the work `left` for a cell of this worker. Another worker has run the cell and has left
     /// this work. This worker must have the token of the cell (the right to notify this worker).
-    /// Only the owner calls this.
     pub(super) fn welcome(&self, cell: CellPtr, left: Left) {
         let mut rest = left.rest;
         // As in `recall`.
@@ -565,7 +564,7 @@ impl Worker {
 }
 
 /// Gives a cell the function table that marks a watched task, if a visitor (another worker that ran
-/// the lent cell) has registered watchers. Only the owner calls this.
+/// the lent cell) has registered watchers. Only the worker that owns the cell calls this function.
 fn mark_watched(cell: CellPtr, notes: &Notes) {
     if notes.is_watched {
         cell.mark_watched();

@@ -58,8 +58,8 @@ impl Shown {
         }
     }
 
-    /// Stores the cell that is about to run, so that other threads can read it. Only the owner
-    /// calls this.
+    /// Stores the cell that is about to run, so that other threads can read it. Only the worker
+    /// itself calls this method.
     #[inline(always)]
     pub(crate) fn name(&self, cell: CellPtr) {
         self.set(cell.0.as_ptr());
@@ -68,14 +68,14 @@ impl Shown {
 
     /// Records that no cell runs, and passes a fence. So a thread that lends this worker's cells
     /// sees this record before the worker does work that must not happen while cells are lent. Only
-    /// the owner calls this.
+    /// the worker itself calls this method.
     pub(crate) fn name_none_and_fence(&self) {
         self.name_none();
         self.fence();
     }
 
     /// Passes the light side of the asymmetric fence. Threads that lend this worker's cells pass
-    /// the heavy side. Only the owner calls this.
+    /// the heavy side. Only the worker itself calls this method.
     #[inline(always)]
     #[cfg_attr(not(garrick_loom), expect(clippy::unused_self, reason = "for models"))]
     pub(super) fn fence(&self) {
@@ -88,7 +88,7 @@ impl Shown {
         }
     }
 
-    /// Records that this worker runs no cell. Only the owner calls this.
+    /// Records that this worker runs no cell. Only the worker itself calls this method.
     #[inline(always)]
     pub(super) fn name_none(&self) {
         self.set(ptr::null_mut());
@@ -97,7 +97,7 @@ impl Shown {
     /// Records that no cell runs, but that the worker is about to run destructors. As in a turn,
     /// other workers may run the cells of this worker in the meantime. Until the worker calls
     /// another `name` method, it may access its cells only in ways that are allowed during a turn
-    /// or its commit. Only the owner calls this.
+    /// or its commit. Only the worker itself calls this method.
     pub(super) fn name_drops(&self) {
         self.set(DROPS);
     }
@@ -124,14 +124,14 @@ impl Shown {
         return self.own.get();
     }
 
-    /// Returns the running cell. Only the owner calls this.
+    /// Returns the running cell. Only the worker itself calls this method.
     pub(super) fn get(&self) -> Option<CellPtr> {
         let cell = self.own();
         let runs = cell != DROPS;
         ptr::NonNull::new(cell).filter(|_| runs).map(CellPtr)
     }
 
-    /// Returns true if this cell is the running cell. Only the owner calls this.
+    /// Returns true if this cell is the running cell. Only the worker itself calls this method.
     #[inline(always)]
     pub(super) fn is(&self, cell: CellPtr) -> bool {
         ptr::eq(self.own(), cell.0.as_ptr())
@@ -146,7 +146,7 @@ impl Shown {
     }
 
     /// Stores the function table of the cell that is about to run, so that other threads can read
-    /// the table. Only the owner calls this.
+    /// the table. Only the worker itself calls this method.
     #[inline(always)]
     pub(super) fn show_kind(&self, table: &'static Table) {
         // Relaxed: a hint. A table is a constant.
@@ -154,8 +154,8 @@ impl Shown {
     }
 
     /// Returns the activation that runs now, for other threads. Returns `None` if none runs, or if
-    /// the sponsor does not count the work of each kind of task. `turn` is the sequence number of
-    /// the current turn.
+    /// the work of each kind of task is not counted. `turn` is the sequence number of the current
+    /// turn.
     ///
     /// The words are read one after another, so a result may combine the values of two activations.
     /// If two calls at different times return the same result, the result is correct.
@@ -174,7 +174,8 @@ impl Shown {
         })
     }
 
-    /// Counts an activation. Returns the number of activations so far. Only the owner calls this.
+    /// Counts an activation. Returns the number of activations so far. Only the worker itself calls
+    /// this method.
     #[inline(always)]
     pub(super) fn count_pick(&self) -> u32 {
         // Relaxed: a hint for others. No read-modify-write, because nobody else writes.
@@ -184,7 +185,7 @@ impl Shown {
     }
 
     /// Subtracts one from the number of activations, because there was no cell to run. Only the
-    /// owner calls this.
+    /// worker itself calls this method.
     pub(super) fn uncount_pick(&self) {
         // Relaxed: as in `count_pick`.
         let picks = self.picks.load(Relaxed).wrapping_sub(1);

@@ -64,9 +64,9 @@ impl Worker {
         }
     }
 
-    /// If it is time to measure how long messages wait, gives the next turn a
-    /// [`departure`](crate::runtime::departure), which records the time when the turn's messages
-    /// are sent. The next turn is the first turn of a timed activation.
+    /// Gives the next turn a [`departure`](crate::runtime::departure), which records the time when
+    /// the turn's messages are sent, if it is time to measure how long messages wait. The next turn
+    /// is the first turn of a timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later
