@@ -14,8 +14,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Maximum size, in bytes, of the pieces in which slices are copied. The C library does not use
-/// `rep movsb` for so few bytes.
+/// Size in bytes of the pieces in which slices are copied. The C library does not use `rep movsb`
+/// for so few bytes.
 const PIECE_BYTES: usize = 2048;
 
 /// Returns the number of values that are copied at a time, which is at least 1.

@@ -14,7 +14,7 @@ use std::ptr;
 use std::sync::Arc;
 
 thread_local! {
-    /// The value that is lent on this thread, or null.
+    /// Pointer to the value that is lent on this thread, or null.
     static LENT: Cell<*const ()> = const { Cell::new(ptr::null()) };
 }
 

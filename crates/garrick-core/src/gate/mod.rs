@@ -114,7 +114,7 @@ struct Gate {
 /// Dropping the mover does not close the gate, because [`close`](Self::close) may return a waiter
 /// that the caller must wake.
 pub struct Mover {
-    /// State shared with the watches.
+    /// State shared with the watching side, which waits for the count.
     gate: Arc<CachePadded<Gate>>,
     /// Local copy of `Gate::count`, always exact.
     count: u64,
@@ -123,7 +123,7 @@ pub struct Mover {
 /// A handle that reads the count of a gate and can request a wake-up. Created by [`new`].
 #[derive(Clone)]
 pub struct Watch {
-    /// State shared with the mover.
+    /// State shared with the mover, which advances the count.
     gate: Arc<CachePadded<Gate>>,
 }
 

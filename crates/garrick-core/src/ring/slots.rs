@@ -268,7 +268,7 @@ impl Claims {
         }
     }
 
-    /// Returns the cells of the `len` slots that begin at `index`.
+    /// Returns the loom cells of the `len` slots that begin at `index`.
     fn cells(&self, index: usize, len: usize) -> impl Iterator<Item = &UnsafeCell<()>> {
         self.cells[index..index + len].iter()
     }

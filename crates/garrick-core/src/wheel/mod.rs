@@ -370,7 +370,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Takes the oldest entry of a slot in use.
+    /// Removes and returns the oldest entry of a slot, which must have an entry.
     #[inline]
     fn take_first(&mut self, slot: usize) -> T {
         let index = self.lists[slot].first();

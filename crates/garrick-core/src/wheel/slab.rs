@@ -58,14 +58,14 @@ impl List {
 }
 
 struct Entry<T> {
-    /// Payload of the entry. `None` while the place is vacant or reserved.
+    /// Payload of the entry. `None` while this storage element is vacant or reserved.
     payload: Option<T>,
 
     /// Tick at which the entry is due.
     tick: u64,
 
     /// Index, in `Wheel::lists`, of the list that holds the entry. [`RESERVED`] or [`VACANT`] if
-    /// the place holds no entry.
+    /// this storage element holds no entry.
     slot: u16,
 
     /// Generation of this storage element. Increases each time that the element is vacated.

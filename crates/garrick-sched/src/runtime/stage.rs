@@ -332,8 +332,8 @@ impl Stage {
         self.cancelled.borrow_mut().push(timer);
     }
 
-    /// Records that turn number `turn` watches its own task. Returns true if this was not recorded
-    /// before.
+    /// Records that turn number `turn` has registered a watch on its own task, which cancels the
+    /// task's timers when the task ends. Returns false if this was already recorded.
     pub(crate) fn watches_timers(&self, turn: u64) -> bool {
         self.timers_watched_by.replace(turn) != turn
     }

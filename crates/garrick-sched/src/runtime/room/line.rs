@@ -43,7 +43,7 @@ impl Line {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a waker to the end of the queue.
+    /// Adds a waker to the end of the queue. Returns the ticket (the position) of its sender.
     pub(super) fn stand(&self, waker: Waker) -> Ticket<'_> {
         let waker = Arc::new(waker);
         let mut queue = self.lock();

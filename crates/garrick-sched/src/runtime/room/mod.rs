@@ -367,8 +367,8 @@ impl Room {
         }
     }
 
-    /// Records that a place in the mailbox became free because its message was handled. Called only
-    /// by the task that receives the messages.
+    /// Records that a place in the mailbox became free because its message was handled, and wakes
+    /// the first waiting sender. Called only by the task that receives the messages.
     #[inline]
     pub(crate) fn use_up(&self) {
         // Relaxed: written by the keeper itself, or by the thread that handed the task over.

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Hashes numbers by two multiplications.
+/// Builder of hashers for numbers. A hash takes two multiplications.
 pub(super) type ByNumber = BuildHasherDefault<NumberHasher>;
 
 /// The hasher that [`ByNumber`] builds. It supports only numbers.

@@ -313,8 +313,8 @@ impl Worker {
     }
 }
 
-/// Guard for the permission of an activation to leave its worker when the activation blocks.
-/// Dropping the guard withdraws the permission.
+/// Guard for a permission: the current activation may leave its worker when it blocks. Dropping the
+/// guard withdraws the permission.
 pub(crate) struct Permit<'a>(&'a Worker);
 
 impl Drop for Permit<'_> {

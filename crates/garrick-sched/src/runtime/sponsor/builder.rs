@@ -442,8 +442,8 @@ impl Builder {
         Ok(Here::new(self.share(Hands::FIXED)?))
     }
 
-    /// Creates a sponsor for a simulation on the calling thread. If code outside of tasks
-    /// creates a task, the parent of this task is `root`.
+    /// Creates a sponsor on the calling thread, for a simulation. If code outside of tasks creates
+    /// a task, the parent of this task is `root`.
     #[cfg(feature = "sim")]
     pub(crate) fn simulated(mut self, root: TaskName) -> Result<Here, StartError> {
         self.hooks = Hooks::active(root);

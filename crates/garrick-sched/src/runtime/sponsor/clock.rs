@@ -23,9 +23,9 @@ impl Shared {
         }
     }
 
-    /// Returns the time of the sponsor's world, for a worker. A panic of the clock must not
-    /// interrupt the worker's code. So a panic is caught, and the latest known time is returned.
-    /// Only the first panic is reported.
+    /// Returns the current time by the clock of the sponsor's world, for use by a worker. A panic
+    /// of the clock must not interrupt the worker's code. So a panic is caught, and the latest
+    /// known time is returned. Only the first panic is reported.
     #[inline]
     pub(crate) fn now(&self) -> Nanos {
         match &self.clock {

@@ -34,8 +34,8 @@ const VISIT_MAX: u32 = 64;
 /// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
 /// so that the asker's thread is free for its other work.
 const VISIT_LONG: Nanos = 20_000;
-/// Number of questions to a worker that use the ordinary path after an asker has run tasks of this
-/// worker for a long time.
+/// Number of questions to a worker for which no asker runs the worker, after an asker has run tasks
+/// of this worker for a long time.
 const VISITS_SPARED: usize = 64;
 /// Maximum number of visits in a row whose duration is not measured, while visits are short. A
 /// visit is the time during which an asker runs tasks of a worker. A question takes 190 ns with the

@@ -370,7 +370,7 @@ impl Worker {
         self.lay_bare();
     }
 
-    /// Prepares this worker, because its thread is about to leave it although there may still be
+    /// Prepares this worker, because its thread is about to leave it. The worker may still have
     /// work. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();

@@ -593,8 +593,9 @@ impl Handle {
         Arc::ptr_eq(&self.shared, &worker.shared)
     }
 
-    /// Gives a cell to the sponsor, unless the sponsor is shutting down. If the sponsor accepts the
-    /// cell, calls `hand_over` to take the cell from its worker. Returns true in this case.
+    /// Gives a cell to the sponsor (the group of workers), unless the sponsor is shutting down. If
+    /// the sponsor accepts the cell, calls `hand_over` to take the cell from its worker. Returns
+    /// true in this case.
     pub(crate) fn take_cell(&self, hand_over: impl FnOnce() -> Entry) -> bool {
         let taken = {
             // Held until the cell is in the queue, where the workers find it when they close. Not

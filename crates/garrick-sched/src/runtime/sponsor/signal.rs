@@ -10,7 +10,7 @@ impl Signal {
     /// of threads that have left a worker in the middle of a turn and want to run this worker
     /// again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
-    /// Mask of the first count: the number of idle workers.
+    /// Mask of the word's first count, which is the number of idle workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
     /// Flag that is set while a requested census (a count of waiting messages) of at least one
     /// worker is pending.
@@ -24,15 +24,15 @@ impl Signal {
     /// Flag that is set when the workers must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
-    /// Maximum values of the first and the second count. The limits for workers and for blocking
-    /// turns must not exceed these values.
+    /// Maximum values of the two counts in the word. The limits for workers and for blocking turns
+    /// must not exceed these values.
     pub(super) const COUNTS_MAX: (usize, usize) = (
         Self::IDLE as usize,
         (Self::CENSUS / Self::CALLS_BACK) as usize - 1,
     );
 
     /// Returns true if a worker has nothing to do before its next activation: no worker is idle and
-    /// no flag is set. A pending census (count of waiting messages) does not count, because it is
+    /// no flag is set. A pending census (count of waiting messages) is ignored, because it is
     /// checked for each worker.
     #[inline]
     pub(crate) fn is_quiet(self) -> bool {
@@ -40,7 +40,7 @@ impl Signal {
     }
 
     /// Returns true if workers are idle and nothing else needs attention. A pending census (count
-    /// of waiting messages) does not count, as in [`Signal::is_quiet`].
+    /// of waiting messages) is ignored, as in [`Signal::is_quiet`].
     #[inline]
     pub(crate) fn has_only_idle(self) -> bool {
         self.0 & !(Self::CENSUS | Self::IDLE) == 0

@@ -101,7 +101,7 @@ impl Timed {
 
 /// A staged message that will be delivered at a deadline.
 pub(crate) struct Later {
-    /// Deadline in nanoseconds, by the clock of the sponsor's world.
+    /// Deadline in nanoseconds, by the clock that the worker uses.
     pub(crate) deadline: Nanos,
     timed: Timed,
     timer: Option<Timer>,

@@ -169,8 +169,8 @@ impl Kept {
     }
 }
 
-/// Measures how long another worker has been idle without a break, while this worker has cells to
-/// give away, but only short (*fine*) turns.
+/// Measures how long another worker has been idle without a break, while this worker could give
+/// cells to it. Used while the turns of these cells are short (*fine*).
 #[derive(Default)]
 pub(crate) struct Patience {
     /// Number of consecutive checks that have found the other worker idle.
@@ -366,8 +366,8 @@ pub(crate) fn surplus(round: Nanos, average: Nanos, ready: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Calls `look` until it returns the number of cells to take. The clock advances by `each`
-    /// between two calls.
+    /// Calls `look` until it tells the worker to take cells. Returns the number of calls, and the
+    /// number of cells to take. The clock advances by `each` between two calls.
     fn looks_until_claim(each: Nanos, queued: usize, workers: usize) -> (u32, usize) {
         let (wait, now) = (SharedWait::default(), Cell::new(0));
         for look in 1.. {

@@ -71,8 +71,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if only timers could need attention before the next activation, and they can
-    /// wait, because the clock was read only a few turns ago.
+    /// Returns true if only timers could need attention before the next activation, and these
+    /// timers can wait, because the clock was read only a few turns ago.
     #[inline]
     pub(super) fn has_only_timers(&self) -> bool {
         !self.remote.ready.has_some()
