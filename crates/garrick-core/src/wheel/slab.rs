@@ -81,7 +81,7 @@ const RESERVED: u16 = u16::MAX;
 /// Value of `Entry::slot` for a vacant storage element.
 const VACANT: u16 = u16::MAX - 1;
 
-/// Number of entries for which the slab never frees the memory.
+/// The slab never frees the memory for this number of entries.
 const ROOM_MIN: usize = 256;
 
 pub(super) struct Slab<T> {

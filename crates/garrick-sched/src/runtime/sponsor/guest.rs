@@ -191,8 +191,8 @@ pub(crate) type Hold = CachePadded<Arc<Shared>>;
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Reference to the state that all workers share. Otherwise this state could be freed after the
-    /// guest has left the worker, while the guest still uses the state.
+    /// Reference that keeps the state alive that all workers share. Without it, the state could be
+    /// freed after the guest has left the worker, while the guest still uses the state.
     shared: Arc<Hold>,
     /// Start time of the visit, if its duration is measured.
     since: Option<Nanos>,

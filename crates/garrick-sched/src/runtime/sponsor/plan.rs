@@ -25,8 +25,8 @@ pub(super) enum Plan {
     /// No checks for stuck workers are made.
     #[default]
     Nothing,
-    /// The contained number of further checks are made, because something was pushed to a worker,
-    /// or cells are ready.
+    /// Several further checks are made, because something was pushed to a worker, or cells are
+    /// ready. The value is the number of these checks.
     Soon(u32),
     /// One check is made, because the last check has found ready cells. The value is the number of
     /// times that `INTERVAL` is doubled to get the time before the check.

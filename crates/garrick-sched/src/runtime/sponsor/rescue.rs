@@ -240,9 +240,9 @@ impl Lent {
         self.stuck.is_some()
     }
 
-    /// Lends more run queue entries: those of turns that have ended since the owner began to lend
-    /// its cells. Does nothing if other workers may not run the owner's cells. Returns true if
-    /// other workers have entries to take.
+    /// Lends more run queue entries: those of turns that have ended since the owner (the lending
+    /// worker) began to lend its cells. Lends nothing, and returns false, while other workers must
+    /// not run the owner's cells. Returns true if other workers have new entries to take.
     fn extend(&mut self) -> bool {
         let (true, Some(queues)) = (self.is_open(), &mut self.stood) else {
             return false;
