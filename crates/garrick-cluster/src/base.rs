@@ -19,7 +19,7 @@ pub(crate) struct Base {
     pub(crate) name: NodeName,
     /// Incarnation of the node: a number that differs each time the node starts.
     pub(crate) life: u64,
-    /// Identity of the cluster.
+    /// Hash of the name of the cluster. This number identifies the cluster.
     pub(crate) cluster: u64,
     pub(crate) bounds: Bounds,
     pub(crate) counts: Counts,

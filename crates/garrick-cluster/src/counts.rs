@@ -124,7 +124,8 @@ impl Counts {
         add(&self.late_answers, 1);
     }
 
-    /// Returns the counters. The numbers of links and of exported and imported addresses are 0.
+    /// Returns the counters. The fields `links`, `exported` and `imported` are 0: the caller sets
+    /// them.
     pub(crate) fn sample(&self) -> NodeSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         // First: an answer is counted after its question.

@@ -101,8 +101,8 @@ pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
 struct Place {
     generation: u32,
     exported: Option<(Key, Arc<dyn Exported>)>,
-    /// For each node that holds the address: the number of times that the address was sent to the
-    /// node, without the times that the node has already released.
+    /// Number of times that the address was sent to each node that holds it, minus the number of
+    /// times that the node has already released.
     holders: HashMap<NodeName, u64>,
 }
 

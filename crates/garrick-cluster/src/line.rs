@@ -30,13 +30,13 @@ pub(crate) trait Line: Send + Sync {
     /// Sequence number of the session. No two sessions with the same node have the same number.
     fn number(&self) -> u64;
 
-    /// Name of the other node.
+    /// Returns the name of the other node.
     fn peer(&self) -> &NodeName;
 
     /// Returns a pointer to the state of this node. The pointer is only compared.
     fn node(&self) -> *const ();
 
-    /// Identity of the cluster.
+    /// Returns the hash of the name of the cluster. This number identifies the cluster.
     fn cluster(&self) -> u64;
 
     /// Returns this node, if it has not ended ([`Node::of`](crate::node::Node)).
@@ -45,7 +45,7 @@ pub(crate) trait Line: Send + Sync {
     /// Returns true if the session is over: nothing is sent any longer.
     fn is_over(&self) -> bool;
 
-    /// Maximum amounts of data and of questions in this session.
+    /// Returns the maximum amounts of data and of questions in this session.
     fn bounds(&self) -> &Bounds;
 
     /// Returns true if a message may be sent: the session is not over, and not too many bytes are
@@ -463,7 +463,8 @@ impl Item {
 /// The content of a batch.
 #[derive(Default)]
 pub(crate) struct Contents {
-    /// Entries of frames: messages without addresses and replies.
+    /// Encoded entries of frames. Each entry is a message that contains no addresses and no
+    /// replies.
     pub(crate) entries: Vec<u8>,
     /// Number of entries in `entries`.
     pub(crate) count: u32,
@@ -493,8 +494,8 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Holds the receiver's address until the batch is sent, so that the address is not released
-    /// too early.
+    /// Keeps the receiver's address alive until the batch is sent, so that the address is not
+    /// released too early.
     pub(crate) fn keep(&mut self, target: &Owned) {
         let (Owned::Slot(slot), Some(line)) = (target, &self.line) else {
             return;

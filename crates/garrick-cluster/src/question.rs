@@ -7,7 +7,7 @@ use garrick_actor::{NoReply, Reply};
 use crate::line::{Carrier, Question, Travels};
 use crate::options::WIRE_LIMITS;
 
-/// A reply that was sent to another node.
+/// The reply to a question that was sent to another node.
 struct Asked<R: 'static>(Reply<R>);
 
 impl<R: Travels> Question for Asked<R> {

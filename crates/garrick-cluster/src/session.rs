@@ -82,7 +82,7 @@ impl Session {
         })
     }
 
-    /// Returns true if some bytes were not passed to the transport yet.
+    /// Returns true if any bytes have not been passed to the transport yet.
     pub(crate) fn waits(&self) -> bool {
         self.waiting() > 0
     }

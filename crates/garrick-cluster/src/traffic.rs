@@ -102,7 +102,8 @@ pub(crate) struct Traffic {
     messages_unconfirmed: AtomicU64,
     frames_missing: AtomicU64,
     frames_refused: AtomicU64,
-    /// Counter that is incremented by all threads that send to the other node.
+    /// Number of messages to the other node that were refused. All threads that send to that node
+    /// increment it.
     messages_refused: AtomicU64,
     frames_waiting: AtomicU64,
     bytes_unconfirmed: AtomicU64,

@@ -97,7 +97,7 @@ pub struct LocalNet {
     nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,
 }
 
-/// A node of a network.
+/// A node that has joined the network. The node may have left since then.
 struct Joined {
     life: u64,
     /// Address that receives the frames of the node. `None` if the node has left.

@@ -19,7 +19,8 @@ const WRONG_SIDE: &str = "this carrier is for messages from another node";
 /// Reason why an address cannot be decoded.
 const WRONG_TYPE: &str = "the address has another type";
 
-/// Returns the name of an address, if messages in this session contain the address as a name.
+/// Returns the name of an address if messages in this session contain this name instead of the
+/// address. Otherwise returns `None`.
 fn named<M: Travels>(address: &Address<M>, line: &dyn Line) -> Option<Named> {
     let origin = address.origin()?;
     let origin: &Origin = origin.downcast_ref()?;

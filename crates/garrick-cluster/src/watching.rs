@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use garrick_actor::Watch;
 
-/// A watch of an actor of the program. The watch is cancelled when this value is dropped.
-/// Otherwise, the actor would keep the notice for the rest of its life.
+/// A watch of an actor of this program. The watch is cancelled when this value is dropped, so that
+/// the actor does not keep the callback of the watch until it stops.
 pub(crate) struct Watching(Option<Watch>);
 
 impl Watching {

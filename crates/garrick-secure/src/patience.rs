@@ -22,7 +22,7 @@ struct Waiting {
     deadline: Nanos,
 }
 
-/// A timer to set. Only the most recent timer counts.
+/// A request to set a timer. When several timers were set, all except the last one are ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Alarm {
     pub(crate) number: u64,

@@ -25,7 +25,7 @@ pub enum Suite {
 }
 
 impl Suite {
-    /// Returns the number that stands for the suite in a greeting.
+    /// Returns the number that identifies the cipher suite in a greeting (the handshake).
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Aes256CtrHmacSha256 => 1,
@@ -34,7 +34,8 @@ impl Suite {
     }
 }
 
-/// A partially computed tag. A clone continues from the same state, independently of the original.
+/// A partially computed tag (the HMAC of a frame). A clone continues from the same state,
+/// independently of the original.
 #[derive(Clone)]
 #[expect(
     clippy::large_enum_variant,

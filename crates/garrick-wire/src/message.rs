@@ -224,7 +224,7 @@ impl<C: ?Sized> FieldReader<'_, '_, C> {
         }
     }
 
-    /// Skips all remaining fields.
+    /// Skips all remaining fields of the message.
     #[inline]
     fn end(mut self) -> Result<(), WireError> {
         if self.input.peek().is_empty() {

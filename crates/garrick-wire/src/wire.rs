@@ -146,7 +146,8 @@ pub trait Wire<C: ?Sized = ()>: Sized {
         input.value()
     }
 
-    /// Returns the value for a missing field of this type, if there is one.
+    /// Returns the value of a field that is missing in a message. Returns `None` if this type has
+    /// no such value.
     #[doc(hidden)]
     #[inline]
     fn absent(_input: &mut Decoder<'_, C>) -> Result<Option<Self>, WireError> {

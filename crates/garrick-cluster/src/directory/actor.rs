@@ -67,7 +67,8 @@ pub(crate) struct Directory {
     pub(super) names: Names,
     /// Services that this node offers, and services that have subscribers on this node.
     services: BTreeMap<ServiceKey, Box<dyn AnyService>>,
-    /// Requests that wait for the first reading of the records.
+    /// Requests that have arrived before the records were read for the first time. The requests run
+    /// after this first reading.
     early: Vec<Order>,
     /// Keys of invalid records of other nodes. Each value is the time at which this node first
     /// found the record invalid.

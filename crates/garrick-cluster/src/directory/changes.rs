@@ -15,7 +15,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// Maximum number of changes without an answer.
 const CHANGES_MAX: usize = 64;
 
-/// Returns true if the answer to a request that was sent at `since` is late.
+/// Returns true if a request that was sent at `since` has had no answer for [`AGAIN`] or longer.
 fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(AGAIN)
 }

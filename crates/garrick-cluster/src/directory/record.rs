@@ -43,7 +43,7 @@ pub(crate) struct Served {
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Registered", version = 2)]
 pub(crate) struct Registered {
-    /// Name of the node whose actor has the name.
+    /// Name of the node on which the actor with this name runs.
     #[wire(1)]
     pub(crate) node: String,
     /// Epoch (the number) of the node's membership. The name is free after the end of that

@@ -65,7 +65,8 @@ impl<M: Travels> Service<M> {
         node.service_of(of.clone(), name.into())
     }
 
-    /// Returns the actors of this node, sorted by their numbers.
+    /// Returns the addresses of this node's actors in the service, sorted by the numbers of the
+    /// actors.
     fn own(&self) -> impl Iterator<Item = &Address<M>> {
         self.own.values().map(|(address, _)| address)
     }
@@ -77,8 +78,8 @@ impl<M: Travels> Service<M> {
         found.map(|(number, _)| *number)
     }
 
-    /// Adds an actor of this node to the service. `watching` is the watch of the actor, which ends
-    /// when the actor is removed.
+    /// Adds an actor of this node to the service. `watching` is the watch of the actor, and is
+    /// dropped when the actor is removed.
     pub(super) fn add(
         &mut self,
         number: u64,

@@ -44,7 +44,8 @@ impl fmt::Display for BadFrame {
 pub(crate) struct Head {
     /// Incarnation of the sender: a number that differs each time the sending node starts.
     pub(crate) node: u64,
-    /// Incarnation of the receiver, or 0 if the sender does not know it.
+    /// Incarnation number of the receiving node (a different number for each start), or 0 if the
+    /// sender does not know it.
     pub(crate) peer: u64,
     /// Sequence number of the sender's session.
     pub(crate) session: u64,

@@ -32,7 +32,8 @@ impl Link {
         }
     }
 
-    /// Schedules the end of this link if the other node is not connected, and nothing waits for it.
+    /// Schedules the end of this link if the other node is not connected, and no data waits for
+    /// that node.
     pub(super) fn rest(&mut self, cx: &Context<'_, LinkMsg>) {
         if self.is_busy() {
             self.rests_since = None;

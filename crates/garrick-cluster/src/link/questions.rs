@@ -15,10 +15,10 @@ const PERIOD: Duration = Duration::from_millis(500);
 
 /// Questions that were sent within [`PERIOD`] and end together.
 struct Period {
-    /// Sequence number of the first question of the period.
+    /// Sequence number of the first question of this group.
     first: u64,
     began: Nanos,
-    /// Time at which the last question of the period was sent.
+    /// Time at which the last question of this group was sent.
     last: Nanos,
     waiting: HashMap<u64, Box<dyn Question>>,
 }

@@ -110,7 +110,7 @@ impl Receiving {
         self.reports.push_back((order, from));
     }
 
-    /// Returns true if the other node has not confirmed all reports of lost frames.
+    /// Returns true if a report of lost frames has not been confirmed by the other node yet.
     pub(super) fn has_reports(&self) -> bool {
         !self.reports.is_empty()
     }

@@ -119,11 +119,13 @@ impl Sending {
         frame.entries
     }
 
-    /// Undoes [`Sending::begin`] if a batch of `waiting` bytes has added no entries. `before` is
-    /// the number of entries that `begin` has returned. Returns true if these bytes no longer wait.
+    /// Undoes [`Sending::begin`] for a batch of `waiting` bytes that has added no entries. `before`
+    /// is the number of entries that `begin` has returned. Returns true if the bytes of the batch
+    /// were subtracted from the waiting bytes. Returns false if the batch has added entries.
     ///
-    /// Also removes a frame without entries. Such a frame would get a number, and the other node
-    /// would report it as lost: in a frame without entries, the number is that of an earlier frame.
+    /// Removes the frame if it is empty. An empty frame must not get a number of its own: by
+    /// convention, a frame without entries has the number of the frame before it, so the other node
+    /// would report the new number as a lost frame.
     pub(super) fn undo_unused(&mut self, before: u32, waiting: usize) -> bool {
         let Some(open) = self.open.as_mut().filter(|open| open.entries == before) else {
             return false;

@@ -95,8 +95,9 @@ impl Agenda {
         (&self.gives, &self.moves)
     }
 
-    /// Returns the shards to claim. With `changed`, returns only changed shards, unless all shards
-    /// were examined since the last call.
+    /// Returns the numbers of the shards that the node should claim. If `changed` is given, returns
+    /// only shards in `changed`. If all shards were examined since the last call, returns all of
+    /// them in any case.
     pub(super) fn claims(&mut self, changed: Option<&Changes>) -> Vec<u32> {
         match changed {
             Some(changed) if !self.is_new => {

@@ -34,7 +34,7 @@ enum Standing {
     },
 }
 
-/// A change of this node's own record.
+/// A change of this node's own record that was sent to the store of the cluster's records.
 struct Sent {
     beat: u64,
     at: Nanos,
@@ -58,10 +58,9 @@ pub(crate) struct Own {
     sent: VecDeque<Sent>,
     /// Renewal number (beat) of the unanswered change, if there is one.
     unanswered: Option<u64>,
-    /// Renewal number (beat) of the change that removes the record, and the revision that this
-    /// change expects.
+    /// The last request to remove this node's own record: its renewal number (beat), and the
+    /// revision that the record must still have. `None` if no removal was requested.
     removal: Option<(u64, u64)>,
-    /// True if the node is leaving.
     leaves: bool,
     /// Kinds that the node runs, with their versions.
     pub(crate) hosts: Vec<(Arc<str>, Versions)>,
@@ -158,7 +157,7 @@ impl Own {
         }
     }
 
-    /// Returns the incarnation of the node.
+    /// Returns the incarnation of this node: a number that differs each time the node starts.
     pub(crate) fn life(&self) -> u64 {
         self.life
     }
@@ -183,7 +182,7 @@ impl Own {
         self.is_unanswered() && sent.is_none_or(is_late)
     }
 
-    /// Returns a change that creates or renews the record.
+    /// Returns a change that creates or renews this node's own record.
     pub(crate) fn renewal(&mut self, now: Nanos) -> Change {
         self.beat += 1;
         if self.sent.len() == SENT_MAX {
@@ -326,8 +325,8 @@ impl Own {
         }
     }
 
-    /// Handles the increase of this node's fence by another member. By the increase, this node has
-    /// lost its shards of fenced kinds (whose journals refuse events of earlier owners).
+    /// Handles the increase of this node's fence by another member: this node no longer owns any
+    /// shards of fenced kinds (whose journals refuse events of earlier owners).
     fn fence(&mut self, fence: u64) {
         self.fence = fence;
         if let Standing::Member { fenced, .. } = &mut self.standing {

@@ -47,7 +47,7 @@ pub(crate) struct Member {
     /// Incarnation of the node.
     #[wire(1)]
     pub(crate) life: u64,
-    /// Sequence number of the membership within the incarnation.
+    /// Number of this membership in the sequence of all memberships of the same incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
     /// Revision of the first record of the membership. 0 in that first record itself.
@@ -136,7 +136,7 @@ impl Key {
         }
     }
 
-    /// Parses a key. Returns `None` if it is not the key of a member, kind or shard.
+    /// Parses a key. Returns `None` if the text is not the key of a member, kind or shard.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let key = match (parts.next()?, parts.next()?, parts.next()) {

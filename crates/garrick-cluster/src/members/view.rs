@@ -11,7 +11,7 @@ use super::record::{Key, KindRecord, Member, SHARDS_MAX, Shard, Versions, decode
 use crate::name::NodeName;
 use crate::placement::Record;
 
-/// A value with the revision of its record.
+/// A value that was read from a record, with the revision of the record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen<T> {
     pub(crate) revision: u64,
@@ -168,7 +168,7 @@ impl View {
         record.map_or(Versions::NONE.max, |seen| seen.value.version)
     }
 
-    /// Returns the record of a shard.
+    /// Returns the record of a shard, or `None` if no record is known.
     pub(crate) fn shard(&self, kind: &str, number: u32) -> Option<&Seen<Shard>> {
         self.kinds.get(kind)?.shards.get(number as usize)?.as_ref()
     }

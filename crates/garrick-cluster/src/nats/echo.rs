@@ -21,7 +21,8 @@ const EVERY: Duration = Duration::from_secs(2);
 /// client reconnects.
 const MISSING_MAX: u32 = 3;
 
-/// Reconnects when messages no longer get through in one direction. Stops when it is dropped.
+/// A running check of the connection: the client sends messages to itself, and reconnects when they
+/// no longer arrive. Dropping this value stops the check.
 #[derive(Debug)]
 pub(super) struct Echoes(AbortHandle);
 

@@ -66,7 +66,7 @@ pub struct NatsObserver {
     limit: Duration,
 }
 
-/// A bucket that was opened.
+/// An opened bucket with the records of a cluster.
 struct Place {
     store: Store,
     cluster: String,

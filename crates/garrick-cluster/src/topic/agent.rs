@@ -63,7 +63,7 @@ impl<M: Travels + Clone> Agent<M> {
         copies
     }
 
-    /// Sends a message to subscribers of this node.
+    /// Sends one copy of a message to each of the given subscribers, which are actors of this node.
     fn deliver(
         &self,
         subscribers: &[Address<M>],

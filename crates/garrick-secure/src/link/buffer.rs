@@ -71,7 +71,7 @@ pub(super) struct Filled {
     pub(super) outcome: Result<bool, Error>,
 }
 
-/// The buffer actor.
+/// The actor that requests bytes from the source, stores them, and passes them on to other actors.
 pub(super) struct Buffer {
     /// Bytes that have been read, but not passed on. Empty while the source reads, because the
     /// source owns the memory during this time.

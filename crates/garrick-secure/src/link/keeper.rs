@@ -43,7 +43,7 @@ pub(super) enum Msg {
     Close,
 }
 
-/// The keeper actor.
+/// The actor that opens and closes a connection.
 pub(super) struct Keeper {
     listener: Listener,
     options: Options,

@@ -16,7 +16,7 @@ use crate::greeting::{Greeting, HELLO_BYTES, PROOF_BYTES, Session};
 use crate::key::{PreSharedKey, Role};
 use crate::options::Options;
 
-/// A request to read bytes.
+/// Message that asks the source (the actor that reads from the transport) to read more bytes.
 pub(super) struct Fill {
     /// Buffer to which the source appends the bytes that it reads. The source reads at most as many
     /// bytes as the buffer has room for.

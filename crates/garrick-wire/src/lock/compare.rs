@@ -381,8 +381,8 @@ fn moved(old: &Group, number: u32, name: &str) -> Option<u32> {
     (*before != number && !is_position).then_some(*before)
 }
 
-/// Returns true if the type of a field changed from `T` to `Option<T>` or back. The version with
-/// the type `T` must also have a default, for messages in which the field is missing.
+/// Returns true if the type of a field has changed from `T` to `Option<T>` or back, and the version
+/// with the type `T` has a default for messages in which the field is missing.
 fn is_same_when_present(before: &Field, after: &Field) -> bool {
     let is_option = |option: &str, of: &str| {
         let is_single = !of.starts_with("option<");

@@ -127,7 +127,8 @@ pub(crate) struct Placer {
     /// Time at which the unanswered request for records was sent. `None` if no request is
     /// unanswered.
     reads_since: Option<Nanos>,
-    /// True if a record may have changed after the unanswered request was sent.
+    /// True if a record may have changed after the unanswered request was sent. In this case,
+    /// another request follows the answer.
     reads_again: bool,
     /// True if this node's record must be renewed again as soon as the last renewal is answered.
     renews_again: bool,
@@ -440,8 +441,8 @@ impl Placer {
         self.host_if_used(kind);
     }
 
-    /// Publishes the list of members, and this node's lease, for samples. Counts shards only if
-    /// `counts` is true, because there can be many shards.
+    /// Makes the current list of members and this node's lease available to code that samples them.
+    /// Counts shards only if `counts` is true, because there can be many shards.
     fn publish_standings(&mut self, counts: bool, cx: &Context<'_, PlacerMsg>) {
         let (now, lease_now) = (cx.now(), cx.lease_now());
         // The readers have only this clock.

@@ -151,8 +151,8 @@ pub(super) struct StateHead {
     pub(super) kind: EventKind,
 }
 
-/// Number of an event, and the sequence number of a message. Messages of the journal up to this
-/// sequence number contain no events after this event.
+/// A position in a journal. `number` is the number of an event. `covers` is the sequence number of
+/// a message. No message up to `covers` contains an event with a number above `number`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Mark {
     pub(super) number: u64,

@@ -29,8 +29,9 @@ pub(super) struct Known {
     pub(super) newest: u64,
     /// Sequence number of the last message of the journal, or 0.
     pub(super) sequence: u64,
-    /// Number of the newest whole event (an event that contains the whole state), or 0. Also the
-    /// sequence number of a message that is older than this event.
+    /// Position of the newest whole event (an event that contains the whole state): its number, or
+    /// 0, and the sequence number of a message. All messages up to this sequence number are older
+    /// than the event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
     /// Some of the last messages, oldest first: the number of the last event in each message, and

@@ -74,7 +74,8 @@ pub struct NatsLog {
     store: Store,
     /// Random number that identifies this writer.
     writer: u64,
-    /// Sequence number that this writer has given to its last group, fence or saved state.
+    /// Number that this writer has given to its last message. Each group, fence and saved state
+    /// gets the next number.
     group: AtomicU64,
     /// Time limit of a call.
     answer_within: Duration,
@@ -138,7 +139,7 @@ impl NatsLog {
         (!was).then(|| Purging(Arc::clone(&self.purging)))
     }
 
-    /// Returns the identity of a new message.
+    /// Returns the identity of a new message: the identity of this writer, and the next number.
     fn next_message(&self) -> MessageOf {
         MessageOf {
             writer: self.writer,

@@ -24,7 +24,7 @@ struct Told {
     last: Option<(Head, u64)>,
     saved: SavedStates,
     state: Option<Snapshot>,
-    /// Reason why the newest state cannot be read. `None` if it can be read.
+    /// Reason why the newest saved state cannot be read. `None` if it can be read.
     damage: Option<&'static str>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct Sizes {
     pub(super) max_bytes: i64,
 }
 
-/// A message of a stream.
+/// A message that was read from a stream.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) sequence: u64,

@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// Returns the beginning of the subjects of the stream.
+    /// Returns the common beginning of all NATS subjects of the stream.
     pub(super) fn prefix(self, cluster: &str) -> String {
         match self {
             Self::Events => format!("g.{cluster}.e."),

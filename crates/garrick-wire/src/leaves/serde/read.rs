@@ -62,7 +62,7 @@ impl Error for Failure {
     }
 }
 
-/// Reads values from a decoder.
+/// A serde deserializer that reads values from a decoder.
 pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 
 /// Reads the items of a list, or the entries of a map, one after another. `left` is the number of
