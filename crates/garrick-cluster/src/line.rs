@@ -56,8 +56,8 @@ pub(crate) trait Line: Send + Sync {
     /// for answers than for messages.
     fn may_answer(&self) -> bool;
 
-    /// Sequence number of the other node's session. Addresses of an earlier session are no longer
-    /// valid.
+    /// Returns the sequence number of the other node's session. Addresses of an earlier session are
+    /// no longer valid.
     fn peer_session(&self) -> u64;
 
     /// Returns true if the mailbox of a receiver on the other node is known to be full.
@@ -133,7 +133,8 @@ pub(crate) fn address_of(line: &Arc<dyn Line>) -> *const () {
 pub(crate) enum Undelivered {
     /// The bytes are not a valid message of the expected type.
     Wire(WireError),
-    /// The receiver has stopped, or is a door that refuses the message.
+    /// The receiver has stopped, or the address is a door (it leads to a function instead of an
+    /// actor) that refuses the message.
     Refused,
     /// The mailbox of the receiver is full.
     Full(Box<dyn Held>),
@@ -152,7 +153,7 @@ pub(crate) trait Held: Send {
 pub(crate) trait Exported: Send + Sync {
     fn task(&self) -> TaskId;
 
-    /// Type of the messages.
+    /// Returns the type of the messages that this address accepts.
     fn message(&self) -> MessageId;
 
     /// Decodes a message, and sends it. If `waits` is true, earlier messages already wait for room,
@@ -478,7 +479,8 @@ pub(crate) struct Contents {
     /// Places of the addresses to which the batch sends. The addresses are held until the batch is
     /// in a frame.
     pub(crate) slots: Vec<Slot>,
-    /// Target and type of the last message, if that message is the last entry.
+    /// Receiver and message type of the last entry of the batch. `None` if the last entry is not a
+    /// message.
     pub(crate) last: Option<(Owned, MessageId)>,
 }
 
@@ -555,7 +557,7 @@ impl Contents {
         u64::from(self.count) + items.count() as u64
     }
 
-    /// Stops holding the addresses to which the batch sends.
+    /// Releases the addresses that the batch has held because it sends to them.
     pub(crate) fn let_go(&self, line: &dyn Line) {
         self.slots.iter().for_each(|slot| line.let_go(*slot));
     }

@@ -48,7 +48,6 @@ impl NodeName {
         &self.0
     }
 
-    /// Returns the name as a shared text.
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)
     }

@@ -39,8 +39,9 @@ struct Core {
 }
 
 impl Core {
-    /// Returns what this node knows about another node. Starts a link to that node if there is
-    /// none. Returns `None` if this node has left, or if its system is shutting down.
+    /// Returns the entry of another node in the table of this node. Adds the entry and starts a
+    /// link to that node if there is none. Returns `None` if this node has left, or if its system
+    /// is shutting down.
     fn peer(&self, name: &NodeName) -> Option<Arc<Peer>> {
         if self.has_left() {
             return None;

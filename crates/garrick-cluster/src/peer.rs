@@ -85,7 +85,6 @@ impl Peer {
         lock(&self.session).clone()
     }
 
-    /// Sets the current session.
     pub(crate) fn set_session(&self, session: Option<Arc<Session>>) {
         let before = mem::replace(&mut *lock(&self.session), session);
         drop(before);
@@ -144,7 +143,7 @@ impl Peers {
         lock(&self.all).values().cloned().collect()
     }
 
-    /// Removes all other nodes from the table.
+    /// Removes and returns all other nodes in the table.
     pub(crate) fn take_all(&self) -> HashMap<NodeName, Arc<Peer>> {
         mem::take(&mut *lock(&self.all))
     }

@@ -53,8 +53,8 @@ struct Imports {
 }
 
 struct Import {
-    /// Number of holders: doors, batches that send to the address, and messages that contain the
-    /// address and are being decoded.
+    /// Number of values on this node that hold the address: far addresses (doors), batches that
+    /// send to it, and messages that contain it and are being decoded.
     holds: usize,
     /// Number of times that the address has arrived at this node.
     travels: u64,

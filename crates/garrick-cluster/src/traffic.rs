@@ -157,7 +157,8 @@ impl Traffic {
         add(&self.messages_lost, messages);
     }
 
-    /// Counts messages that may be lost.
+    /// Counts messages that were sent but not confirmed when the session ended. The other node may
+    /// not have received them.
     pub(crate) fn unconfirmed(&self, messages: u64) {
         add(&self.messages_unconfirmed, messages);
     }

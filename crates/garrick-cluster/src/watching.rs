@@ -9,8 +9,8 @@ use garrick_actor::Watch;
 pub(crate) struct Watching(Option<Watch>);
 
 impl Watching {
-    /// Calls `watch`, which watches an actor. The actor may be a door of the program. If the door
-    /// panics, nothing is watched.
+    /// Calls `watch`, which begins to watch an actor. Watches nothing if `watch` panics. A panic is
+    /// possible, because the address may be a door, which runs code of the program.
     pub(crate) fn begin(watch: impl FnOnce() -> Watch) -> Self {
         // A panic must not end the caller.
         Self(catch_unwind(AssertUnwindSafe(watch)).ok())

@@ -91,7 +91,7 @@ impl From<Address<Event>> for Listener {
     }
 }
 
-/// A listener whose message type has been erased.
+/// Sends events to a listener. Hides the message type of the listener.
 trait Tell: Send + Sync {
     fn tell(&self, event: Event) -> bool;
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch;

@@ -49,7 +49,7 @@ pub struct Greeting {
 /// proof has not been checked yet.
 pub struct Proving {
     session: Session,
-    /// HMAC whose tag is the proof that the peer must send.
+    /// HMAC from which the expected proof of the peer is computed.
     expected: Tagger,
     proof: [u8; PROOF_BYTES],
 }

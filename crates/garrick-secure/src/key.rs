@@ -88,7 +88,7 @@ impl Role {
         }
     }
 
-    /// Returns the number that stands for the role in a greeting.
+    /// Returns the number that identifies the role in a greeting (the handshake).
     pub(crate) fn number(self) -> u8 {
         match self {
             Self::Client => 1,

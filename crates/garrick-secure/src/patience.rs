@@ -78,7 +78,7 @@ impl Patience {
         self.alarm(now, deadline)
     }
 
-    /// Records that bytes have arrived.
+    /// Ends the current wait, because a read has finished.
     pub(crate) fn served(&mut self) {
         self.waiting = None;
     }

@@ -80,7 +80,7 @@ pub(crate) struct Directory {
 struct Kept(Address<ToDirectory>);
 
 impl Directory {
-    /// Returns the directory of a node. Starts it on first use.
+    /// Returns the address of the directory of a node. Starts the directory on first use.
     pub(crate) fn of(entities: &Entities) -> Result<Address<ToDirectory>, JoinError> {
         let (node, placer) = (entities.node(), entities.placer());
         let start = || {
@@ -120,7 +120,8 @@ impl Directory {
         self.changes.read(since, cx.now(), &Self::news(cx));
     }
 
-    /// Returns the service with this key. Creates it if there is none.
+    /// Returns the service with this key. Creates the service if there is none. Fails if the
+    /// service has another type of messages.
     fn service<M: Travels>(&mut self, key: &ServiceKey) -> Result<&mut Service<M>, ServiceError> {
         let service = self.services.entry(key.clone()).or_insert_with(|| {
             let service: Service<M> = Service::default();

@@ -20,7 +20,8 @@ fn is_late(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(AGAIN)
 }
 
-/// The requests of a directory to its placement.
+/// Requests of a directory (the actor that knows all services and names) to the placement, the
+/// store of the cluster's records.
 pub(super) struct Changes {
     placement: Arc<dyn Placement>,
     /// Changes without an answer, by the keys of their records.

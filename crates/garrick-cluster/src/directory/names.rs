@@ -19,9 +19,8 @@ pub(super) struct Claim {
     pub(super) number: u64,
     pub(super) of: MessageId,
     pub(super) id: TaskId,
-    /// The address of the actor.
     pub(super) address: Box<dyn Any + Send>,
-    /// The watch of the actor, which ends with the claim.
+    /// The watch of the actor. The watch ends when this claim is dropped.
     pub(super) _watching: Watching,
     /// Callers that wait until the name is assigned.
     pub(super) waiting: Vec<Reply<Result<(), NameError>>>,

@@ -71,7 +71,6 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Returns the key as text.
     pub(crate) fn text(&self) -> Arc<str> {
         match self {
             Self::Served(node, ServiceKey { name, of }) => {

@@ -15,16 +15,17 @@ use crate::frame::Head;
 use crate::line::Line as _;
 use crate::message::LinkMsg;
 
-/// Time after which a node is forgotten if it is not connected, and nothing waits for it.
+/// Time for which a link is kept while the other node is not connected, and no data waits for that
+/// node. After this time, the link ends.
 const FORGETS_AFTER: Duration = Duration::from_secs(60);
 
-/// Number of links up to which the usual time limit applies. If a node has more links, it already
-/// forgets nodes without a connection after `FORGETS_SOON`.
+/// Maximum number of links for which the time limit [`FORGETS_AFTER`] applies. If a node has more
+/// links, the shorter time limit [`FORGETS_SOON`] applies.
 const LINKS_MAX: usize = 1_024;
 const FORGETS_SOON: Duration = Duration::from_secs(5);
 
 impl Link {
-    /// Returns the time after which the other node may be forgotten.
+    /// Returns the time without a connection after which the link forgets the other node.
     fn forgets_after(&self) -> Duration {
         match self.peers.len() > LINKS_MAX {
             true => FORGETS_SOON,

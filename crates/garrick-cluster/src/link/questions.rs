@@ -29,11 +29,12 @@ impl Period {
     }
 }
 
-/// Questions that wait for their answers. The questions of a period end together, so that no timer
-/// and no search is needed for each question.
+/// Questions that wait for their answers. Questions that were sent within [`PERIOD`] end together,
+/// so that no timer and no search is needed for each question.
 #[derive(Default)]
 pub(super) struct Questions {
-    /// Periods with waiting questions, oldest first. Only the last period may contain no questions.
+    /// Groups of waiting questions, oldest first. The questions of a group end together. Only the
+    /// last group may be empty.
     periods: VecDeque<Period>,
     len: usize,
 }

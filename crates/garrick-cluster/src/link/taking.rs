@@ -73,8 +73,11 @@ impl Link {
         }
     }
 
-    /// Returns true if a frame is for another life of this node, or from an earlier life of the
-    /// other node than `known`. If the other node does not know this life, sends it a frame.
+    /// Returns true if a frame must be dropped, because it was sent to another incarnation of this
+    /// node, has entries but contains no incarnation of this node, or comes from an earlier
+    /// incarnation of the other node than `known`. In the first case, also sends a frame to the
+    /// other node, which shows the current incarnation of this node. Sends nothing if the
+    /// incarnation of the other node is earlier than `known`.
     fn is_of_other_lives(&mut self, head: &Head, known: u64) -> bool {
         let is_to_another = head.peer != 0 && head.peer != self.base.life;
         let has_no_target = head.peer == 0 && head.entries > 0;

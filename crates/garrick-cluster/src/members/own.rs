@@ -125,7 +125,7 @@ impl Own {
         }
     }
 
-    /// Returns the lease of the membership.
+    /// Returns the lease of this node's membership. Returns `None` if this node is not a member.
     pub(crate) fn lease(&self) -> Option<&Arc<Lease>> {
         match &self.standing {
             Standing::Outside => None,
@@ -133,7 +133,8 @@ impl Own {
         }
     }
 
-    /// Returns the lease that applies to shards of a kind.
+    /// Returns the lease that applies to shards of a kind. Returns `None` if this node is not a
+    /// member.
     pub(crate) fn lease_of(&self, kind: &str) -> Option<&Arc<Lease>> {
         match &self.standing {
             Standing::Outside => None,
@@ -167,12 +168,13 @@ impl Own {
         self.lease().is_some_and(|lease| lease.is_valid(now))
     }
 
-    /// Returns true if the last change of the record has no answer yet.
+    /// Returns true if the last change of this node's own record has no answer yet.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.is_some()
     }
 
-    /// Returns true if the last change of the record has been unanswered for `time` or longer.
+    /// Returns true if the last change of this node's own record has been unanswered for `time` or
+    /// longer.
     pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
         let sent = self
             .sent
@@ -217,7 +219,8 @@ impl Own {
         self.change(revision, Some(encode(member)))
     }
 
-    /// Ends the leases. After this, the record can only be removed.
+    /// Ends the leases, because this node is leaving. After this call, the only possible change of
+    /// the node's own record is its removal.
     pub(crate) fn leave(&mut self) {
         self.leaves = true;
         self.end_leases();
@@ -235,8 +238,8 @@ impl Own {
         self.epoch().is_some() || self.unanswered.is_some()
     }
 
-    /// Returns a change that removes the record. Returns `None` if the node is not a member. Also
-    /// returns `None` if such a change is already under way and `again` is false.
+    /// Returns a change that removes this node's own record. Returns `None` if the node is not a
+    /// member, or if this removal is already under way and `again` is false.
     pub(crate) fn removal(&mut self, again: bool) -> Option<Change> {
         let Standing::Member { revision, .. } = self.standing else {
             return None;

@@ -127,7 +127,6 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    /// Returns the key as text.
     pub(crate) fn text(&self) -> Arc<str> {
         match self {
             Self::Member(name) => format!("member.{name}").into(),

@@ -15,7 +15,7 @@ use crate::name::NodeName;
 /// Time for which a member that was removed or has left stays in the list of members.
 const GONE_FOR: Duration = Duration::from_secs(300);
 
-/// The list of members contains at most this number of nodes that were removed or have left.
+/// Maximum number of nodes in the list of members that were removed or have left.
 const GONE_MAX: usize = 64;
 
 /// State of a member of a cluster, as a node sees it.
@@ -188,7 +188,8 @@ impl Standings {
         }
     }
 
-    /// Sets the state of this node itself, which is in the list even if it is not a member.
+    /// Sets the state of this node itself. The list of members always contains this node, even if
+    /// it is not a member.
     pub(crate) fn set_own(&mut self, own: MemberSample, now: Nanos) {
         let known = self.members.remove(&own.name);
         let (seen_at, shards) = match known {

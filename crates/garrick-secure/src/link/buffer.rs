@@ -38,7 +38,7 @@ pub(super) enum Msg {
     Rung(u64),
 }
 
-/// A request for a number of bytes.
+/// A request to the buffer (the actor that passes received bytes on) for a number of bytes.
 pub(super) struct Get {
     pub(super) bytes: usize,
     /// Bytes that the requester already has: the encrypted body of a frame. The answer returns

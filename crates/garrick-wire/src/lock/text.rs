@@ -27,7 +27,6 @@ const DEFAULT: &str = "default";
 const REMOVED: &str = "removed";
 const VERSION: &str = "version";
 
-/// Returns the text of a lock file.
 pub(super) fn write(schema: &Schema) -> String {
     let mut text = HEADER.to_owned();
     for (name, described) in &schema.types {

@@ -42,7 +42,8 @@ const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 /// Time without an answer after which the records are read or changed again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
-/// Returns true if the answer to a request that was sent at `since` is late.
+/// Returns true if a request that was sent at `since` has had no answer for [`READ_AGAIN`] or
+/// longer.
 fn is_late_since(since: Nanos, now: Nanos) -> bool {
     now.saturating_sub(since) >= nanos(READ_AGAIN)
 }

@@ -276,7 +276,8 @@ pub(super) async fn pause(attempt: u32, until: Instant) -> bool {
     true
 }
 
-/// Sends a part until it is stored or the reason for a failure is known.
+/// Sends the events of one journal (a part of a group) again and again, until they are stored, or
+/// until the reason of a failure is known.
 async fn settle(store: &Store, part: &Outgoing, fence: MessageOf, until: Instant) -> Settled {
     let (after, mut attempt) = (part.head.after, 0);
     let why = loop {

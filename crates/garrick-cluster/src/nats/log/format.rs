@@ -141,12 +141,13 @@ pub(super) fn take_event<'a>(rest: &mut &'a [u8], number: u64) -> Result<Event<'
     })
 }
 
-/// A saved state, without its content.
+/// Head of a saved state: all data except the state itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StateHead {
     pub(super) of: MessageOf,
-    /// For this state and the state before it: the number of the event, and the sequence number up
-    /// to which the state covers all messages.
+    /// Positions of this saved state and of the state before it. Each position consists of the
+    /// number of the last event in the state, and of a sequence number: messages up to this
+    /// sequence number contain no later events.
     pub(super) marks: [Mark; 2],
     pub(super) kind: EventKind,
 }

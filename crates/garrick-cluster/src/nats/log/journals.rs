@@ -47,8 +47,9 @@ pub(super) struct Known {
 /// The saved states of a journal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SavedStates {
-    /// For the newest saved state and the one before it: the number of the event, and the sequence
-    /// number up to which the state covers all messages.
+    /// Positions of the newest saved state and of the state before it. Each position consists of
+    /// the number of the last event in the state, and of a sequence number: messages up to this
+    /// sequence number contain no later events.
     pub(super) marks: [Mark; 2],
     /// Sequence number of the last message with a saved state.
     pub(super) sequence: u64,

@@ -29,7 +29,8 @@ struct Told {
 }
 
 impl NatsLog {
-    /// Begins to read a journal.
+    /// Requests the newest event and the saved states of a journal, and waits for the answer. If
+    /// `waits` is false, requests nothing and returns `None`.
     pub(super) fn begin(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
         check_name(name)?;
         self.check_usable()?;
@@ -93,7 +94,8 @@ impl NatsLog {
         }
     }
 
-    /// Reads events of a journal, beginning with the given number.
+    /// Reads events of a journal from the number `from` on, and adds them to the group `events`
+    /// until the group is full.
     pub(super) fn read_events(
         &self,
         journal: JournalId,

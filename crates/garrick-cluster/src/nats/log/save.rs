@@ -131,8 +131,9 @@ impl NatsLog {
         }
     }
 
-    /// If enough messages were added to a journal since the last marking, marks old messages for
-    /// removal: those before the newest whole event (an event that contains the whole state).
+    /// Marks old messages of a journal for removal, if enough messages were added since the last
+    /// marking. Old messages are those before the newest whole event (an event that contains the
+    /// whole state).
     pub(super) fn mark_replaced(&self, journal: JournalId, known: &mut Known) {
         if known.whole.covers > 0 && known.unpurged >= PURGE_EVERY {
             known.unpurged = 0;
