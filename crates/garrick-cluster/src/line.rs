@@ -81,11 +81,11 @@ pub(crate) trait Line: Send + Sync {
     /// that the address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Counts one more holder of an address that the other node has exported. The address must
-    /// already have a holder.
+    /// Adds one to the number of holders of an address that the other node has exported. The
+    /// address must already have a holder.
     fn keep(&self, slot: Slot);
 
-    /// Removes one holder of an address that the other node has exported.
+    /// Subtracts one from the number of holders of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place that an address has in the table of the other node, if that node has

@@ -13,8 +13,8 @@ pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES
 /// Size in bytes at which a frame is full: no more messages are added.
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
-/// Maximum total size in bytes of the messages that a turn sends to one node, not counting the last
-/// message. All messages of the turn are in one frame.
+/// Maximum total size, in bytes, of the messages that one turn sends to one node. The last message
+/// of the turn is not counted. All messages of the turn are in one frame.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
 /// Space in a frame for its head, and for all data other than the contents of messages.
@@ -94,8 +94,8 @@ pub(crate) struct Bounds {
     pub(crate) silence: Duration,
     /// Maximum size of a message to another node, in bytes.
     pub(crate) message: usize,
-    /// Maximum total size in bytes of the messages that a turn sends to one node, not counting the
-    /// last message.
+    /// Maximum total size, in bytes, of the messages that one turn sends to one node. The last
+    /// message of the turn is not counted.
     pub(crate) turn: usize,
 }
 

@@ -228,8 +228,8 @@ impl Sealer {
 /// # Examples
 /// The documentation of [`Session`](crate::Session) contains an example.
 pub struct Opener {
-    /// The keys. The actor that reads frames uses only the keys of the opener, and counts the
-    /// frames itself.
+    /// The keys for received frames. The reader (the actor that reads frames) uses these keys, but
+    /// counts the frames itself instead of calling the opener.
     pub(crate) keys: Arc<Keys>,
     sequence: u64,
     pub(crate) body_bytes_max: u32,

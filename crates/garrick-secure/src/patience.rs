@@ -56,7 +56,7 @@ impl Patience {
         }
     }
 
-    /// Records that the frame is complete.
+    /// Records that the current frame has been received completely.
     pub(crate) fn complete(&mut self) {
         self.began = None;
     }
@@ -101,7 +101,8 @@ impl Patience {
         }
     }
 
-    /// Returns a timer for `deadline`, unless the current timer expires at or before `deadline`.
+    /// Returns a timer for `deadline`. Returns `None` if the current timer expires at or before
+    /// `deadline`.
     fn alarm(&mut self, now: Nanos, deadline: Nanos) -> Option<Alarm> {
         if self.rings.is_some_and(|rings| rings <= deadline) {
             return None;

@@ -39,7 +39,7 @@ pub(crate) struct Served {
     pub(crate) numbers: Vec<u64>,
 }
 
-/// Content of the record that states which actor has a name.
+/// Content of a record that assigns a name to an actor.
 #[derive(Wire, Clone, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Registered", version = 2)]
 pub(crate) struct Registered {
@@ -123,8 +123,8 @@ impl Instance {
         format!("{SERVED}{life}.{number}")
     }
 
-    /// Returns the number of the actor to which the service with this name leads. Returns `None` if
-    /// the service does not belong to a directory.
+    /// Parses the name of a service by which other nodes reach an actor that a directory lists.
+    /// Returns the number of the actor. Returns `None` for the name of any other service.
     pub(crate) fn number_of(service: &str) -> Option<u64> {
         let (_, number) = service.strip_prefix(SERVED)?.split_once('.')?;
         number.parse().ok()

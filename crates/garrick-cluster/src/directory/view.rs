@@ -43,7 +43,7 @@ pub(super) struct Changed {
 /// The last known services and names of all members. The view may be out of date.
 #[derive(Default)]
 pub(super) struct View {
-    /// The view contains all changes up to this revision.
+    /// Revision up to which the view contains all changes.
     revision: u64,
     /// True after the records were read for the first time.
     is_read: bool,

@@ -35,7 +35,7 @@ pub(super) enum ToRegion<M> {
 
 /// A message to a region: the actor that passes on all messages to entities of a kind on a node.
 pub(super) enum RegionMsg<M> {
-    /// A message to an entity, from this node.
+    /// A message from this node to an entity.
     Send {
         key: Arc<str>,
         /// Hash of the key.

@@ -61,7 +61,8 @@ pub(crate) struct Head {
     /// Sequence number of the last order (an entry that is sent again until it is confirmed) that
     /// the sender has handled.
     pub(crate) orders: u64,
-    /// Sequence number of the receiver's last session that the sender has declared lost, or 0.
+    /// Sequence number of the receiver's newest session that the sender has declared lost. 0 if the
+    /// sender has declared no session lost.
     pub(crate) dead: u64,
     /// Number of entries in the frame.
     pub(crate) entries: u32,

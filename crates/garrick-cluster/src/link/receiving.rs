@@ -104,8 +104,8 @@ impl Receiving {
         self.order
     }
 
-    /// Records that a loss of frames was reported in the order with the number `order`. The first
-    /// lost frame has the number `from`.
+    /// Records that this node has reported lost frames to the other node. `order` is the number of
+    /// the report, and `from` is the number of the first lost frame.
     pub(super) fn reported(&mut self, order: u64, from: u64) {
         self.reports.push_back((order, from));
     }

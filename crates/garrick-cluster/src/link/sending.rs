@@ -23,13 +23,13 @@ const LAST: Duration = Duration::from_millis(80);
 /// A frame that is not sent yet.
 #[derive(Default)]
 pub(super) struct Frame {
-    /// Space for the head, the name of this node, and the entries.
+    /// Content of the frame: space for the head, then the name of this node, then the entries.
     pub(super) bytes: Vec<u8>,
     pub(super) entries: u32,
     /// Number of entries other than messages, answers and refusals.
     pub(super) orders: u32,
     pub(super) carried: Carried,
-    /// Number of bytes in the frame that the session counts as waiting.
+    /// Number of bytes in the frame that the session has added to its number of waiting bytes.
     pub(super) charged: usize,
 }
 
@@ -195,8 +195,8 @@ impl Sending {
         self.oldest_at_beat = oldest;
     }
 
-    /// Returns the number of beats (periodic checks of the link) for which the other node has
-    /// confirmed no frame, although frames were under way or were refused.
+    /// Returns the number of successive beats (periodic checks of the link) in which the other node
+    /// has confirmed no frame, although a frame was under way or was refused by the transport.
     pub(super) fn beats_stuck(&self) -> u32 {
         self.beats_stuck
     }
@@ -349,8 +349,8 @@ impl Sending {
         }
     }
 
-    /// Marks the frames under way with the numbers `from` to `to` as lost. Returns three values
-    /// about the frames that were not marked before: the number of these frames, the number of
+    /// Marks the frames with the numbers `from` to `to` as lost, if they are under way. Returns
+    /// three values about the frames that were not marked before: their number, the number of
     /// messages in them, and their parts that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
         let (mut count, mut messages, mut lost) = (0, 0, Carried::default());

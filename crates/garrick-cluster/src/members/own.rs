@@ -68,12 +68,13 @@ pub(crate) struct Own {
     /// Kinds that the node runs and whose journals refuse events of earlier owners.
     pub(crate) fenced: Vec<Arc<str>>,
     /// Fence of this node: a number in the records of its shards of fenced kinds. If another member
-    /// increases it, this node loses these shards.
+    /// increases the fence, this node loses these shards.
     fence: u64,
     pub(crate) is_draining: bool,
 }
 
-/// Change of this node's membership. The node finds the change when it reads its own record.
+/// Change of this node's membership. The node learns of the change when it reads its own record, or
+/// when it gets the answer to a change of this record.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Look {
     /// Nothing has changed.

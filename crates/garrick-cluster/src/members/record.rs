@@ -166,7 +166,7 @@ pub(crate) fn decode<R: Wire>(value: &[u8]) -> Option<R> {
 mod tests {
     use super::{Key, KindRecord, Member, NodeName, Shard, Versions, Wire, decode, encode};
 
-    /// Content of a kind's record in old releases, in which kinds had no versions.
+    /// Content of the record of a kind of entities, as old releases wrote it: without a version.
     #[derive(Wire)]
     #[wire(name = "garrick.Kind", version = 2)]
     struct OlderKind {

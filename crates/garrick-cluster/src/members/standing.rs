@@ -84,8 +84,9 @@ pub(crate) struct Standing {
     gone_at: Option<Nanos>,
 }
 
-/// Members and counts of shards, which the placer of a node (the actor that decides about shards)
-/// publishes for samples. All times are by the clock of the system.
+/// The list of members, and the numbers of shards. The placer of a node (the actor that decides
+/// about shards) writes them, and the functions that return samples read them. All times are by the
+/// clock of the system.
 #[derive(Default)]
 pub(crate) struct Standings {
     members: BTreeMap<NodeName, Standing>,

@@ -16,8 +16,8 @@ pub(super) struct UsedKind {
     /// For each shard, the owner that was last announced to the region, and the revision of the
     /// shard's record at that time.
     told: Vec<(Owner, u64)>,
-    /// Identifies the list of members that was valid when the owners of all shards were last sent
-    /// to the region (the actor that passes on the kind's messages). `None` if the owners were not
+    /// Version of the list of members at the time when the owners of all shards were last sent to
+    /// the region (the actor that passes on the kind's messages). `None` if the owners were not
     /// sent yet.
     mark: Option<u64>,
 }
@@ -93,8 +93,8 @@ impl UsedKind {
     }
 }
 
-/// Returns the owner of a shard, as the placer of the node `own` reports the owner to the kind's
-/// region.
+/// Returns the owner of a shard, in the form in which the node `own` reports the owner to its
+/// region of the kind (the actor that passes on messages to entities).
 fn owner_of(kind: &str, shard: u32, view: &View, own: &NodeName) -> Owner {
     let Some((name, seen)) = view.owner(kind, shard) else {
         return Owner::Nobody;

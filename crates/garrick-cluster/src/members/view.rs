@@ -88,7 +88,7 @@ impl Changes {
 /// revision that it expects.
 #[derive(Default)]
 pub(crate) struct View {
-    /// The view contains all changes up to this revision.
+    /// Revision up to which the view contains all changes.
     revision: u64,
     members: HashMap<NodeName, Seen<Member>>,
     kinds: HashMap<Arc<str>, Kind>,
@@ -128,8 +128,8 @@ impl View {
         (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that changes whenever the members or the version change in a way that can
-    /// affect a kind.
+    /// Returns a number that identifies the state of the members and the current version, as far as
+    /// it can affect a kind. The number changes with each change of this state.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let version = self.version(kind);
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {

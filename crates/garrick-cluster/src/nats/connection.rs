@@ -72,7 +72,8 @@ pub(super) fn check(info: &ServerInfo) -> Result<(), NatsError> {
     Ok(())
 }
 
-/// Returns true if a server with this version loses no updates of records.
+/// Returns true if a server with this version is supported. Servers with earlier versions could
+/// lose updates of records.
 pub(super) fn is_allowed(version: &str) -> bool {
     let mut numbers = version.split('.').map(str::parse);
     match (numbers.next(), numbers.next()) {

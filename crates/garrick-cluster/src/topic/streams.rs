@@ -10,8 +10,8 @@ const STREAMS_MAX: usize = 4_096;
 struct Stream {
     /// Sequence number of the last message that arrived in the stream.
     number: u64,
-    /// Number of messages that had arrived in all streams when the last message of this stream
-    /// arrived.
+    /// Total number of messages, in all streams, that had arrived when the last message of this
+    /// stream arrived.
     used: u64,
 }
 

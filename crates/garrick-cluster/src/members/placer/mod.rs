@@ -298,7 +298,7 @@ impl Placer {
         self.placement.change(change, &Self::news(cx));
     }
 
-    /// Handles the answer to a change of a record.
+    /// Handles the answer to a change of a record that this node has requested.
     fn answered(
         &mut self,
         key: &Arc<str>,
@@ -463,7 +463,7 @@ impl Placer {
         standings.held_turns = self.own.held_turns();
     }
 
-    /// Returns the membership of this node, without its shards.
+    /// Returns the state of this node's membership. Does not count the shards of this node.
     fn own_standing(&self) -> MemberSample {
         let seen = self.view.member(&self.own.name);
         let is_suspect = seen.is_some_and(|seen| seen.value.is_suspect);

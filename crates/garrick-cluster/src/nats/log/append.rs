@@ -249,7 +249,7 @@ impl Part {
         }
     }
 
-    /// Returns the message to send, unless the part is refused.
+    /// Returns the message to send. Returns `None` if the events were refused.
     fn outgoing(&mut self) -> Option<Outgoing> {
         if self.refused.is_some() {
             return None;

@@ -9,7 +9,7 @@ use hashbrown::HashMap;
 use super::format::{Head, Mark};
 use super::subject::tokens;
 
-/// Maximum number of a journal's messages for which the event numbers are remembered.
+/// Maximum number of messages of a journal whose event numbers are kept in memory.
 const MARKS_MAX: usize = 32;
 
 /// The known journals. Their numbers are 1, 2, 3 and so on.
@@ -34,8 +34,8 @@ pub(super) struct Known {
     /// than the event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// Some of the last messages, oldest first: the number of the last event in each message, and
-    /// the sequence number of the message.
+    /// Positions of some of the last messages, oldest first. Each position consists of the number
+    /// of the last event in the message, and of the sequence number of the message.
     marks: VecDeque<Mark>,
     /// Number of messages that were appended since old messages were last marked for removal.
     pub(super) unpurged: u32,

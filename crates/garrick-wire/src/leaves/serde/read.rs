@@ -70,8 +70,8 @@ pub(super) struct Reader<'d, 'a, C: ?Sized>(pub(super) &'d mut Decoder<'a, C>);
 struct Items<'r, 'd, 'a, C: ?Sized> {
     reader: &'r mut Reader<'d, 'a, C>,
     left: usize,
-    /// Memory that is counted for the next item: a multiple of the item's size, and a number of
-    /// additional bytes.
+    /// Two numbers that determine how much memory is counted for the next item: the first number
+    /// times the item's size, plus the second number of bytes.
     room: (usize, usize),
 }
 
