@@ -91,7 +91,7 @@ impl<M: Travels> Exported for Export<M> {
     }
 }
 
-/// Returns an address as a trait object, which hides the type of its messages.
+/// Converts an address into a trait object that hides the type of its messages.
 pub(crate) fn exported<M: Travels>(address: Address<M>) -> Arc<dyn Exported> {
     Arc::new(Export(address))
 }

@@ -69,8 +69,8 @@ pub(crate) trait Line: Send + Sync {
     /// Adds bytes to the number of bytes that wait for the transport.
     fn waits(&self, bytes: usize);
 
-    /// Subtracts bytes that the transport has accepted, or that were dropped, from the number of
-    /// waiting bytes.
+    /// Subtracts `bytes` from the number of waiting bytes, because these bytes were accepted by the
+    /// transport or dropped.
     fn sent(&self, bytes: usize);
 
     /// Sends a batch to the link. If the caller is in a turn, the link receives the batch when the
@@ -88,8 +88,8 @@ pub(crate) trait Line: Send + Sync {
     /// Subtracts one from the number of holders of an address that the other node has exported.
     fn let_go(&self, slot: Slot);
 
-    /// Returns the place that an address has in the table of the other node, if that node has
-    /// exported it.
+    /// Returns the place of an address in the table of the other node. Returns `None` if the other
+    /// node has not exported the address.
     fn home_of(&self, id: TaskId) -> Option<Slot>;
 
     /// Returns an address that this node has exported to the other node.
@@ -208,7 +208,8 @@ pub(crate) struct Packed {
 pub(crate) enum Passed {
     Exported {
         exported: Arc<dyn Exported>,
-        /// The place of the address in the receiver's table, if the receiver has exported it.
+        /// Place of the address in the table of the receiving node. `None` if the receiving node
+        /// has not exported the address.
         home: Option<Slot>,
     },
     Named(Named),
@@ -306,8 +307,9 @@ impl Carrier {
         }
     }
 
-    /// Returns the line (the interface of the session), and the address with the given index in the
-    /// message that is being decoded. Returns `None` if the message has no such address.
+    /// Returns the line (the interface of the session), and an address in the message that is being
+    /// decoded. `index` is the position of the address among all addresses in the message. Returns
+    /// `None` if there is no address at this position.
     pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
         let Side::Unpacking(unpacking) = &self.side else {
             return None;
@@ -316,9 +318,9 @@ impl Carrier {
         Some((&self.line, found.clone()))
     }
 
-    /// Returns the line (the interface of the session), and the number of the question with the
-    /// given index in the message that is being decoded. Returns `None` if the message has no such
-    /// question.
+    /// Returns the line (the interface of the session), and the number of a question in the message
+    /// that is being decoded. `index` is the position of the question among all questions in the
+    /// message. Returns `None` if there is no question at this position.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;

@@ -13,8 +13,8 @@ pub(crate) enum Named {
     Service { node: Arc<str>, name: Arc<str> },
 }
 
-/// Origin of an address that is sent in messages as a name: the name, and the cluster in which it
-/// is valid.
+/// Name of an address, and the cluster in which the name is valid. Messages contain this name
+/// instead of the address.
 #[derive(Debug)]
 pub(crate) struct Origin {
     /// Identity of the cluster. A node of another cluster cannot use the name.

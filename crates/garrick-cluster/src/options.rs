@@ -90,7 +90,8 @@ pub(crate) struct Bounds {
     /// Time between two beats of a link. A beat is a periodic frame that shows that the node is
     /// alive.
     pub(crate) beat: Duration,
-    /// Time without a received frame after which a node counts as lost.
+    /// Time limit for the arrival of a frame. If no frame arrives from a node for this time, the
+    /// node counts as lost.
     pub(crate) silence: Duration,
     /// Maximum size of a message to another node, in bytes.
     pub(crate) message: usize,

@@ -98,7 +98,8 @@ pub(crate) struct Peers {
 }
 
 impl Peers {
-    /// Returns the node with the given name, unless its link has ended.
+    /// Returns the entry of the node with the given name. Returns `None` if there is no entry, or
+    /// if the link to the node has ended.
     pub(crate) fn get(&self, name: &NodeName) -> Option<Arc<Peer>> {
         let found = lock(&self.all).get(name).cloned();
         // A link that was spawned by a turn that was undone has ended.

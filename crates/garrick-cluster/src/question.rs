@@ -30,7 +30,7 @@ impl<R: Travels> Question for Asked<R> {
     }
 }
 
-/// Returns a reply as a trait object, which hides its type.
+/// Converts a reply into a trait object that hides the type of the answer.
 pub(crate) fn question<R: Travels>(reply: Reply<R>) -> Box<dyn Question> {
     Box::new(Asked(reply))
 }

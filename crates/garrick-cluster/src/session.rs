@@ -42,7 +42,7 @@ pub(crate) struct Session {
     full_count: AtomicUsize,
 }
 
-/// The addresses that this node holds, and that lead to actors on the other node.
+/// Addresses that the other node has exported and that this node holds.
 #[derive(Default)]
 struct Imports {
     held: HashMap<Slot, Import>,
@@ -134,8 +134,7 @@ impl Session {
         std::mem::take(&mut self.imports().released)
     }
 
-    /// Returns the number of addresses that this node holds, and that lead to actors on the other
-    /// node.
+    /// Returns the number of addresses that the other node has exported and that this node holds.
     pub(crate) fn held(&self) -> usize {
         self.imports().held.len()
     }

@@ -83,7 +83,8 @@ pub struct LinkSample {
     pub questions: u64,
 }
 
-/// Counters and state of a link. The actor of the link writes them, and samples read them.
+/// Counters and state of a link. The actor of the link writes all of them except
+/// `messages_refused`, which any sending thread may write. Functions that return samples read them.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     state: AtomicU8,
@@ -151,7 +152,7 @@ impl Traffic {
         add(&self.messages_taken, messages.into());
     }
 
-    /// Counts frames that the other node has reported as lost, with the messages in them.
+    /// Counts frames that the other node has reported as lost, and the messages in these frames.
     pub(crate) fn lost(&self, frames: u64, messages: u64) {
         add(&self.frames_lost, frames);
         add(&self.messages_lost, messages);

@@ -106,7 +106,8 @@ pub(crate) struct Secrets {
 }
 
 impl Secrets {
-    /// Derives the keys of `role` in the connection with these salts.
+    /// Derives the keys for everything that the side `role` sends in a connection. `client` and
+    /// `server` are the salts of the two sides.
     pub(crate) fn derive(
         key: &PreSharedKey,
         suite: Suite,

@@ -11,8 +11,8 @@ use crate::shape::Shape;
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Schema {
     pub(crate) types: BTreeMap<String, Type>,
-    /// Texts about names that two different types share. Each text contains the name and the paths
-    /// of the two types.
+    /// Error texts, one for each name that two different types share. Each text contains the name
+    /// and the paths of the two types.
     pub(crate) clashes: BTreeSet<String>,
     /// Rust paths of the types in this program. The keys are the names of the types in the wire
     /// format.

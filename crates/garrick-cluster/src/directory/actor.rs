@@ -57,8 +57,8 @@ pub(crate) enum ToDirectory {
     Left,
 }
 
-/// Keeps the records of this node's services, and informs actors of this node about the services of
-/// other nodes.
+/// The actor that keeps the records of this node's services, and informs actors of this node about
+/// the services of other nodes.
 pub(crate) struct Directory {
     pub(super) node: Node,
     placer: Address<PlacerMsg>,

@@ -9,10 +9,10 @@ use garrick_sched::{Nanos, nanos};
 
 use crate::placement::{Change, News, Placement};
 
-/// Time without an answer after which a read or a change of a record is tried again.
+/// A read or a change of a record is tried again if there is no answer for this time.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Maximum number of changes without an answer.
+/// Maximum number of unanswered changes.
 const CHANGES_MAX: usize = 64;
 
 /// Returns true if a request that was sent at `since` has had no answer for [`AGAIN`] or longer.
@@ -62,7 +62,8 @@ impl Changes {
         self.placement.watch(to);
     }
 
-    /// Forgets the changes whose answers are late, because these answers may never come.
+    /// Forgets the changes that have had no answer for a long time, because the answers may never
+    /// come.
     pub(super) fn forget_late(&mut self, now: Nanos) {
         self.pending
             .retain(|_, pending| !is_late(pending.since, now));

@@ -36,7 +36,7 @@ pub(super) trait Watcher: Send {
     fn is_over(&self) -> bool;
 }
 
-/// A subscriber that is informed about the actor that has a name.
+/// A subscriber that is informed which actor has a name.
 pub(super) struct WatcherOf<M: 'static> {
     pub(super) to: Address<Option<Address<M>>>,
     pub(super) name: Arc<str>,

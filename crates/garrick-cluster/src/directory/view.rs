@@ -215,7 +215,7 @@ impl View {
         changed
     }
 
-    /// Applies a record, unless a later state of it is known.
+    /// Applies a record. Does nothing if a later state of the record is already known.
     fn apply_one(&mut self, record: &Record, changed: &mut Changed) {
         if let Some(MemberKey::Member(node)) = MemberKey::read(&record.key) {
             let member: Option<Member> = record.value.as_ref().and_then(|value| decode(value));
@@ -250,8 +250,8 @@ impl View {
         changed.services.insert(key);
     }
 
-    /// Applies the record of a name to the view, unless the view contains a later state of the
-    /// record.
+    /// Applies the record of a name to the view. Does nothing if the view already contains a later
+    /// state of the record.
     fn apply_name(&mut self, name: Arc<str>, record: &Record, changed: &mut Changed) {
         if (self.names.get(&name)).is_some_and(|seen| seen.revision >= record.revision) {
             return;

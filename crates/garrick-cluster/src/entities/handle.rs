@@ -35,8 +35,8 @@ impl<M: Travels> Regional for Address<RegionMsg<M>> {
 
 /// A kind of entities that a node uses. Hides the type of their messages.
 struct Used {
-    /// The address of the region (the actor that passes on all messages of the kind), of the type
-    /// `Address<RegionMsg<M>>`.
+    /// The address of the region (the actor that passes on all messages of the kind). The type of
+    /// the address is `Address<RegionMsg<M>>`.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
     /// Weak reference to a token of the host, which creates the entities of the kind. If the turn

@@ -132,8 +132,8 @@ pub(super) trait Host<M>: Send + Sync {
     fn options(&self) -> &KindOptions;
 }
 
-/// A host (the creator of the entities of a kind) that calls a function to create the actor of an
-/// entity.
+/// A host (an object that creates the entities of a kind). Calls a function to create the actor of
+/// each entity.
 pub(super) struct HostOf<F> {
     handle: Handle,
     tree: Tree,

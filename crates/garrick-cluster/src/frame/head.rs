@@ -19,7 +19,7 @@ const SUM_AT: usize = HEAD_BYTES - 4;
 pub(crate) enum BadFrame {
     /// The bytes are not a frame of this version.
     Foreign,
-    /// The frame is shorter than its head states, or some bytes have changed.
+    /// The frame is too short, its checksum is wrong, or its head contains an impossible number.
     Damaged,
     /// The frame is from another cluster.
     OtherCluster,

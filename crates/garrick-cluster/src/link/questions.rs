@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 use crate::line::Question;
 
 /// Maximum time between the first and the last question of a period (a group of questions that end
-/// together). A question may end later than its time limit, by at most this time.
+/// together). So a question ends at most this time after its own time limit.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// Questions that were sent within [`PERIOD`] and end together.

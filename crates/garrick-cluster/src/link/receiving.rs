@@ -19,7 +19,7 @@ pub(super) struct Receiving {
     number: u64,
     /// Sequence number of the last order (a repeated request or report) that was handled.
     order: u64,
-    /// Unconfirmed reports of lost frames. For each report: the number under which it was sent, and
+    /// Unconfirmed reports of lost frames. For each report: the sequence number of the report, and
     /// the number of the first lost frame.
     reports: VecDeque<(u64, u64)>,
     /// Number of bytes that were received since the last confirmation.

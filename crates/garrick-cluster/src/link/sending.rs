@@ -44,7 +44,7 @@ pub(super) struct Carried {
     pub(super) answers: Vec<u64>,
 }
 
-/// A frame that was sent, but that the other node has not confirmed.
+/// A sent frame that the other node has not confirmed yet.
 struct UnderWay {
     /// True if the other node has reported that the frame was lost.
     is_lost: bool,
@@ -175,8 +175,9 @@ impl Sending {
         self.orders = orders;
     }
 
-    /// Sends the unconfirmed orders (requests and reports) again if one of them is older than the
-    /// last beat (periodic check).
+    /// Performs the periodic check (beat) of the sent frames. If any order (a request or report)
+    /// has been unconfirmed since the last beat, sends all unconfirmed orders again. Also counts
+    /// the beats at which no frame was confirmed.
     pub(super) fn beat(&mut self, name: &str) {
         let oldest = self.orders.front();
         let is_old = oldest.is_some_and(|(number, _)| *number <= self.order_at_beat);

@@ -90,7 +90,8 @@ impl Agenda {
         self.owned
     }
 
-    /// Returns the shards that the node is handing over, and those that it should hand over.
+    /// Returns two sets of shards: those that the node is handing over, and those that it should
+    /// hand over.
     pub(super) fn moves(&self) -> (&BTreeSet<u32>, &BTreeSet<u32>) {
         (&self.gives, &self.moves)
     }

@@ -8,29 +8,30 @@ use hashbrown::HashMap;
 
 use crate::name::NodeName;
 
-/// Time without a renewal after which the record of another member is removed.
+/// If a member has not renewed its record for this time, other members remove the record.
 pub(crate) const LEASE: Duration = Duration::from_secs(5);
 
-/// Time for which a node acts as the owner of its shards after it has sent a renewal, if the
-/// renewal succeeds. The time is shorter than [`LEASE`], so that clocks may run at speeds that
+/// Time for which a node acts as the owner of its shards. The time begins when the node sends a
+/// renewal that succeeds. It is shorter than [`LEASE`], so that clocks may run at speeds that
 /// differ by 10 %.
 pub(crate) const OWN_LEASE: Duration = Duration::from_millis(4_500);
 
-/// Time without a renewal after which other members take over the shards of *fenced* kinds from a
-/// member, if the link to this member is silent, too. A kind is fenced if the journals of its
-/// entities refuse changes by an earlier owner.
+/// If a member has not renewed its record for this time, and the link to this member is silent,
+/// too, other members take over its shards of *fenced* kinds. A kind is fenced if the journals of
+/// its entities refuse changes by an earlier owner.
 pub(crate) const FENCED_LEASE: Duration = Duration::from_secs(2);
 
-/// Time for which a node acts as the owner of its shards of fenced kinds after it has sent a
-/// renewal, if the renewal succeeds. If another node takes over, the journals refuse later changes
-/// by this node.
+/// Time for which a node acts as the owner of its shards of fenced kinds. The time begins when the
+/// node sends a renewal that succeeds. If another node takes over, the journals refuse later
+/// changes by this node.
 pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 
-/// Times at which this node has observed changes of members' records, by its own clock.
+/// Times at which this node has observed changes of the members' records. All times are by the
+/// clock of this node.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// For each record: the last revision, a value that changes with each renewal, and the time at
-    /// which this value was first seen.
+    /// For each member: the last revision of its record, a value that changes with each renewal,
+    /// and the time at which this value was first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which all renewals of this node have succeeded without delay. A node that cannot
     /// renew its own record cannot tell whether other nodes can renew theirs.

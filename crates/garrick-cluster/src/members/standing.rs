@@ -69,8 +69,8 @@ pub(crate) struct ShardCounts {
     pub(crate) own: u32,
     /// Number of shards that no node owns.
     pub(crate) unowned: u32,
-    /// Number of shards that any node is handing over. The field `own_moving` counts only those of
-    /// this node.
+    /// Number of shards that are being handed over, by any node. The field `own_moving` counts only
+    /// the shards that this node is handing over.
     pub(crate) moving: u32,
     pub(crate) own_moving: u32,
 }

@@ -46,8 +46,8 @@ impl UsedKind {
         self.order(Order::Lost);
     }
 
-    /// Informs the region of the kind (the actor that passes on its messages) about changes of the
-    /// owners of shards.
+    /// Informs the region of the kind (the actor that passes on its messages) about new owners of
+    /// shards.
     pub(super) fn tell(&mut self, kind: &str, view: &View, own: &NodeName, changed: &Changes) {
         let Some(shards) = view.shards(kind) else {
             self.mark = None;

@@ -157,12 +157,13 @@ impl View {
             .map(|(name, _)| name)
     }
 
-    /// Returns the number of shards of a kind, if it is set.
+    /// Returns the number of shards of a kind. Returns `None` if no record of the kind is known.
     pub(crate) fn shards(&self, kind: &str) -> Option<u32> {
         Some(self.kind(kind)?.value.shards)
     }
 
-    /// Returns the current version of a kind.
+    /// Returns the current version of a kind. Returns the default version if no record of the kind
+    /// is known.
     fn version(&self, kind: &str) -> u32 {
         let record = self.kind(kind);
         record.map_or(Versions::NONE.max, |seen| seen.value.version)
@@ -242,7 +243,7 @@ impl View {
         }
     }
 
-    /// Applies a record, unless a later revision of the record is known.
+    /// Applies a record. Does nothing if a later revision of the record is already known.
     fn apply_one(
         &mut self,
         record: &Record,
@@ -308,8 +309,9 @@ impl View {
     }
 }
 
-/// Replaces a value, unless a later revision of it is known. Returns true if the value was
-/// replaced.
+/// Replaces the value in `place` by `now`, which has the revision `revision`. Does nothing if the
+/// values are equal, or if this revision or a later one is already known. Returns true if the value
+/// was replaced.
 fn apply_to<T: PartialEq>(
     place: &mut Option<Seen<T>>,
     now: Option<Seen<T>>,

@@ -24,8 +24,8 @@ enum Standing {
     Served,
 }
 
-/// The actor that knows a topic's subscribers on its node, and the topic's agents (the actors that
-/// pass on its messages) on other nodes.
+/// The actor of a topic on a node that knows all subscribers on this node, and the topic's agents
+/// on other nodes. Agents are the actors that pass on the topic's messages.
 pub(super) struct Clerk<M: 'static> {
     key: ServiceKey,
     directory: Address<ToDirectory>,

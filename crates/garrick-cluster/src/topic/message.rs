@@ -8,8 +8,8 @@ use garrick_wire::Wire;
 use crate::directory::ServiceError;
 use crate::line::Carrier;
 
-/// A message of a topic that one node sends to another, between the two agents (the actors that
-/// pass on the topic's messages).
+/// A message of a topic that the agent of one node sends to the agent of another node. Agents are
+/// the actors that pass on the topic's messages.
 #[derive(Wire)]
 #[wire(name = "garrick.ToTopic", context = Carrier)]
 pub(super) struct ToTopic<M> {

@@ -98,8 +98,8 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
     })
 }
 
-/// Returns the bytes that the reader already had, and the bytes that it requested. Returns an error
-/// if the stream has ended.
+/// Returns two buffers: the bytes that the reader already had, and the bytes that the reader has
+/// requested. Returns an error if the stream has ended.
 fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Error> {
     match got {
         Got::Bytes { held, bytes } => Ok((held, bytes)),

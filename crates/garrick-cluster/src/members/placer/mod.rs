@@ -29,17 +29,17 @@ use crate::placement::{Change, News, Outcome, Placement};
 /// Time between two checks for silent members.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs no
-/// fenced kinds (whose journals refuse events of earlier owners).
+/// Number of ticks (of 250 ms) between two renewals of the membership. Applies to a node that runs
+/// no fenced kind (a kind whose journals refuse events of earlier owners).
 const BEAT_TICKS: u64 = 4;
-/// Number of ticks (of 250 ms) between two renewals of the membership, for a node that runs a
-/// fenced kind (whose journals refuse events of earlier owners).
+/// Number of ticks (of 250 ms) between two renewals of the membership. Applies to a node that runs
+/// at least one fenced kind (a kind whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
-/// Time without an answer after which a renewal is late.
+/// A renewal is late if there is no answer for this time.
 const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
-/// Time without an answer after which the records are read or changed again.
+/// A read or a change of records is tried again if there is no answer for this time.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 /// Returns true if a request that was sent at `since` has had no answer for [`READ_AGAIN`] or
@@ -104,7 +104,7 @@ struct Sent {
     is_removal: bool,
 }
 
-/// Maintains the membership of its node, and decides which node owns each shard.
+/// The actor that maintains the membership of its node, and decides which node owns each shard.
 pub(crate) struct Placer {
     lines: Arc<dyn Lines>,
     placement: Arc<dyn Placement>,
@@ -207,8 +207,9 @@ impl Placer {
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
-    /// Removes the records of silent members. Before that, takes over their shards of fenced kinds
-    /// (whose journals refuse events of earlier owners).
+    /// Takes over the shards of fenced kinds (whose journals refuse events of earlier owners) from
+    /// members that were silent for [`FENCED_LEASE`]. Removes the records of members that were
+    /// silent for [`LEASE`].
     fn look_for_silent(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         for (name, revision) in self.roster.silent(FENCED_LEASE, now) {
@@ -270,7 +271,7 @@ impl Placer {
         self.placement.read(self.view.revision(), &Self::news(cx));
     }
 
-    /// Changes a record, unless another change of this record has no answer yet.
+    /// Changes a record. Does nothing if an earlier change of this record has no answer yet.
     fn change(
         &mut self,
         key: &Key,

@@ -16,7 +16,7 @@ use crate::members::record::{Key, KindRecord, Shard, encode};
 use crate::members::view::Changes;
 use crate::name::NodeName;
 
-/// Time without a change of the members after which shards may move to the nodes that should own
+/// If the members have not changed for this time, shards may move to the nodes that should own
 /// them.
 const SETTLED: Duration = Duration::from_secs(10);
 
@@ -100,9 +100,9 @@ impl Placer {
         }
     }
 
-    /// Returns true if the kind has a record with at least the version that this node writes.
-    /// Otherwise creates or changes the record of the kind, because it must contain the right
-    /// version before the node owns a shard.
+    /// Returns true if the record of the kind exists, and contains at least the version that this
+    /// node writes. Otherwise, creates or changes the record: it must contain this version before
+    /// the node owns a shard.
     fn is_decided(&mut self, kind: &Arc<str>, hosted: Hosted, cx: &Context<'_, PlacerMsg>) -> bool {
         let versions = hosted.versions;
         let (revision, shards) = match self.view.kind(kind) {

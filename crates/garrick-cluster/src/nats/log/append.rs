@@ -57,8 +57,8 @@ enum Settled {
     /// A fence (a message without events) was stored, with this sequence number. Contains the
     /// reason why the fence was sent.
     Fenced(u64, String),
-    /// Another writer has appended a message. Contains the number that follows the journal's newest
-    /// event, or 0 if that event is not known.
+    /// Another writer has appended a message. Contains the number that the next event of the
+    /// journal must have, or 0 if this number is not known.
     Conflict(u64),
     Full,
     /// Nothing was stored. Contains the reason.
@@ -347,8 +347,8 @@ async fn resolve(
     }
 }
 
-/// Returns the result for a conflict with another writer. The result contains the number that
-/// follows the journal's newest event, or 0 if that event is not known.
+/// Returns the result for a conflict with another writer. The result contains the number that the
+/// next event of the journal must have, or 0 if this number is not known.
 async fn conflict(store: &Store, part: &Outgoing) -> Settled {
     let last = store.last(Kind::Events, &part.tokens).await;
     let expected = match last {

@@ -41,8 +41,8 @@ pub(super) const STATE_BYTES: usize = 60;
 /// Length of an event without its payload, in bytes.
 pub(super) const EVENT_BYTES: usize = 9;
 
-/// Identity of a message: a random number that identifies the writer, and a sequence number that
-/// the writer has given to the group, the fence or the saved state.
+/// Identity of a message: a random number of the writer, and a number that the writer has given to
+/// the content of the message (a group, a fence or a saved state).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageOf {
     pub(super) writer: u64,
@@ -53,14 +53,14 @@ pub(super) struct MessageOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) of: MessageOf,
-    /// Sequence number of the message before this one in the journal, or 0.
+    /// Sequence number of the previous message of the journal. 0 if there is no previous message.
     pub(super) after: u64,
     /// Number of the newest event of the journal, including this batch.
     pub(super) newest: u64,
     /// Number of the journal's newest whole event (an event that contains the whole state), or 0.
     pub(super) whole: u64,
-    /// Sequence number of a message that is older than the message with the newest whole event (an
-    /// event that contains the whole state).
+    /// Sequence number of a message. This message is older than the newest whole event (an event
+    /// that contains the whole state) of the journal.
     pub(super) whole_after: u64,
     /// Number of events in the batch.
     pub(super) count: u32,

@@ -163,7 +163,7 @@ impl NatsLog {
         Ok(())
     }
 
-    /// Marks the log as broken, because it is not known which messages are stored.
+    /// Marks the log as broken, because the server may or may not have stored the last messages.
     fn break_down(&self, why: &str) -> JournalError {
         // Relaxed: a flag that publishes nothing.
         self.is_broken.store(true, Relaxed);

@@ -217,8 +217,8 @@ pub(super) enum Unread {
     Damaged(String, &'static str),
 }
 
-/// Requests the last message and the saved states of a journal. With `fence`, first appends a
-/// message without events, so that earlier writers can no longer append.
+/// Requests the last message and the saved states of a journal. If `fence` is given, first appends
+/// a message without events, so that earlier writers can no longer append.
 async fn ask(
     store: &Store,
     known: &Known,

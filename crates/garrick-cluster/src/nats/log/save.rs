@@ -10,7 +10,7 @@ use super::store::engine;
 use super::subject::Kind;
 use crate::nats::publish::Published;
 
-/// Number of new messages of a journal after which old messages of the journal are removed. Old
+/// Number of messages that are added to a journal between two removals of its old messages. Old
 /// messages are those before the newest whole event (an event that contains the whole state).
 const PURGE_EVERY: u32 = 64;
 
@@ -141,8 +141,8 @@ impl NatsLog {
         }
     }
 
-    /// Starts to remove messages with events that are no longer needed, unless a removal is already
-    /// running.
+    /// Starts to remove messages whose events are no longer needed. Does nothing while an earlier
+    /// removal is running.
     pub(super) fn purge_if_due(&self) {
         let Some(purges) = self.purging() else { return };
         let due = std::mem::take(&mut *self.due());
