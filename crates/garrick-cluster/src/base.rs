@@ -74,7 +74,7 @@ impl Base {
         let _ = self.node.set(node);
     }
 
-    /// Returns the node to which this state belongs, if the node has not ended.
+    /// Returns the node to which this state belongs. Returns `None` if the node has ended.
     pub(crate) fn node(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         self.node.get()?.upgrade()
     }
@@ -83,7 +83,7 @@ impl Base {
         lock(&self.exports)
     }
 
-    /// Returns a number for a new session.
+    /// Returns a new number for a session.
     pub(crate) fn next_session(&self) -> u64 {
         // Relaxed: the numbers order nothing.
         self.session.fetch_add(1, Relaxed) + 1
@@ -94,12 +94,12 @@ impl Base {
         self.question.fetch_add(count, Relaxed) + 1
     }
 
-    /// Returns a number for a new watch request.
+    /// Returns a new number for a watch request.
     pub(crate) fn next_watch(&self) -> u64 {
         self.watch.fetch_add(1, Relaxed) + 1
     }
 
-    /// Returns a number for an actor that is added to the directory.
+    /// Returns a new number for an actor that is added to the directory.
     pub(crate) fn next_served(&self) -> u64 {
         self.served.fetch_add(1, Relaxed) + 1
     }

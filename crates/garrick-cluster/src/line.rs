@@ -39,7 +39,7 @@ pub(crate) trait Line: Send + Sync {
     /// Returns the hash of the name of the cluster. This number identifies the cluster.
     fn cluster(&self) -> u64;
 
-    /// Returns this node, if it has not ended ([`Node::of`](crate::node::Node)).
+    /// Returns this node. Returns `None` if the node has ended ([`Node::of`](crate::node::Node)).
     fn home(&self) -> Option<Arc<dyn Any + Send + Sync>>;
 
     /// Returns true if the session is over: nothing is sent any longer.
@@ -187,7 +187,7 @@ pub(crate) trait Question: Send {
 /// attribute.
 pub struct Carrier {
     line: Arc<dyn Line>,
-    /// Limits of a message to the other node.
+    /// Limits for the size, the nesting and the memory of a message to the other node.
     limits: Limits,
     side: Side,
 }
@@ -349,7 +349,7 @@ impl Carrier {
         &self.line
     }
 
-    /// Returns the limits of a message to the other node.
+    /// Returns the limits for the size, the nesting and the memory of a message to the other node.
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
@@ -523,7 +523,7 @@ impl Batch {
     }
 }
 
-/// A batch on its way to the link.
+/// A batch of messages that is passed to the link.
 pub(crate) struct Given {
     pub(crate) batch: Arc<Mutex<Batch>>,
 }

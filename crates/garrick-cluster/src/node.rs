@@ -27,7 +27,7 @@ use garrick_actor::{Actor, Address, Context, Handle, Internal};
 use garrick_core::random::mix;
 use garrick_sched::Nanos;
 
-/// State of a node.
+/// State of a node, which all handles of the node share.
 struct Core {
     base: Arc<Base>,
     peers: Arc<Peers>,
@@ -335,7 +335,7 @@ impl Node {
         mix(hash(base.name.as_str()) ^ mix(base.life ^ mix(base.next_stream())))
     }
 
-    /// Returns a number for an actor that is added to the directory.
+    /// Returns a new number for an actor that is added to the directory.
     pub(crate) fn next_served(&self) -> u64 {
         self.core.base.next_served()
     }

@@ -7,7 +7,7 @@ use garrick_wire::Limits;
 /// Maximum size of a message between nodes, in bytes.
 const MESSAGE_BYTES: usize = 1 << 20;
 
-/// Limits of a message between nodes.
+/// Limits for the size, the nesting and the memory of a message between nodes.
 pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES);
 
 /// Size in bytes at which a frame is full: no more messages are added.
@@ -123,7 +123,7 @@ impl Bounds {
         }
     }
 
-    /// Returns the limits of a message to another node.
+    /// Returns the limits for the size, the nesting and the memory of a message to another node.
     pub(crate) fn limits(&self) -> Limits {
         WIRE_LIMITS.message_bytes(self.message)
     }

@@ -65,7 +65,7 @@ impl Entities {
     }
 }
 
-/// Checks a name.
+/// Checks that actors may be registered under a name. Returns the name as a shared text.
 fn checked(name: &str) -> Result<Arc<str>, NameError> {
     if NodeName::is_allowed(name) {
         return Ok(name.into());

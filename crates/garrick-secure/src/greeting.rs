@@ -25,7 +25,7 @@ use crate::tag::{Suite, TAG_BYTES, Tagger};
 /// Name and version of the protocol.
 const MAGIC: [u8; 4] = *b"GRK\x01";
 
-/// Number of bytes in a hello before the salt.
+/// Number of bytes before the salt in a hello (the first message that each side sends).
 const HEAD_BYTES: usize = 8;
 
 /// Size in bytes of a hello, the first message that each side of a [`Greeting`] sends.

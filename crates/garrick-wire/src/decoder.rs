@@ -230,7 +230,7 @@ impl<'a, C: ?Sized> Decoder<'a, C> {
         }
     }
 
-    /// Returns the unread bytes, which stay unread.
+    /// Returns the bytes that were not read yet. Does not read them.
     #[inline]
     pub(crate) fn peek(&self) -> &'a [u8] {
         self.rest

@@ -17,10 +17,12 @@ use crate::limits::Limits;
 use crate::shape::{self, Shape};
 use crate::varint;
 
-/// Number of zeros that are added at once for a small message.
+/// Number of zeros by which a new encoder extends its buffer, and minimum for each later extension.
+/// The encoded bytes overwrite the zeros.
 const SMALL: usize = 64;
 
-/// Maximum number of zeros that are added at once.
+/// Maximum number of zeros by which the encoder extends its buffer in advance, in addition to the
+/// bytes that it must write next.
 const LARGE: usize = 4096;
 
 /// Writes a message. `C` is the type of the context, a value that implementations of
@@ -149,7 +151,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         }
     }
 
-    /// Writes the bytes of an iterator.
+    /// Writes all bytes that an iterator returns.
     #[inline]
     pub(crate) fn bytes_of(
         &mut self,
@@ -158,7 +160,7 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         self.append(bytes.len(), |out| out.extend(bytes))
     }
 
-    /// Writes the key of a field.
+    /// Writes the key of a field, which consists of its number and its shape.
     #[inline]
     pub(crate) fn key(&mut self, number: u32, shape: Shape) -> Result<(), WireError> {
         self.varint(shape::key(number, shape))

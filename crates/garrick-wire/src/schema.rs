@@ -30,7 +30,7 @@ pub(crate) enum Use {
     Past,
 }
 
-/// A struct or an enum.
+/// Description of a struct or an enum in a lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Type {
     pub(crate) used: Use,
@@ -54,7 +54,7 @@ pub(crate) struct Variant {
     pub(crate) group: Group,
 }
 
-/// The fields of a struct or of a variant.
+/// Description of the fields of a struct or of a variant in a lock file.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Group {
     pub(crate) fields: BTreeMap<u32, Field>,

@@ -105,7 +105,7 @@ pub(crate) struct Instance {
     pub(crate) number: u64,
 }
 
-/// The actor that has a name.
+/// An actor that is registered under a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Holder {
     /// Identity of the message type.

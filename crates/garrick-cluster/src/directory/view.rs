@@ -10,7 +10,7 @@ use crate::members::{Member, MemberKey, decode};
 use crate::name::NodeName;
 use crate::placement::Record;
 
-/// The membership of a node.
+/// Membership of a node: the incarnation of the node, and the epoch (the number) of the membership.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Membership {
     pub(super) life: u64,
@@ -178,7 +178,7 @@ impl View {
         changed
     }
 
-    /// Removes all records that `records` does not contain.
+    /// Removes from the view all records that `records` does not contain.
     fn remove_missing(&mut self, records: &[Record], changed: &mut Changed) {
         let keys: BTreeSet<&str> = records.iter().map(|record| &*record.key).collect();
         let members = self.members.keys().cloned();

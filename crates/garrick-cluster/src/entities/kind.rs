@@ -108,11 +108,11 @@ pub enum EntityError {
     },
     /// The range of versions starts at 0, or does not contain the version that is written.
     Versions {
-        /// The oldest version that can be read.
+        /// Oldest version of the kind that the node can read.
         min: u32,
-        /// The newest version that can be read.
+        /// Newest version of the kind that the node can read.
         max: u32,
-        /// The version that is written.
+        /// Version of the kind that the node writes.
         writes: u32,
     },
     /// This node already uses 256 kinds.

@@ -17,7 +17,7 @@ const SUM_AT: usize = HEAD_BYTES - 4;
 /// Reason why a frame is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum BadFrame {
-    /// The bytes are not a frame of this version.
+    /// The bytes are not a frame, or are a frame of another version of the format.
     Foreign,
     /// The frame is too short, its checksum is wrong, or its head contains an impossible number.
     Damaged,

@@ -138,7 +138,7 @@ impl Receiving {
         self.untold >= TELL_BYTES
     }
 
-    /// Records that all received bytes are confirmed.
+    /// Records that a confirmation of all received bytes was sent to the other node.
     pub(super) fn told(&mut self) {
         self.untold = 0;
     }

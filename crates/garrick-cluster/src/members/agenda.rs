@@ -120,7 +120,7 @@ impl Agenda {
         ideal(self.hash, number, &self.hosts)
     }
 
-    /// Updates the duties after changes of the records.
+    /// Updates the duties (the next actions for each shard) after changes of the records.
     pub(super) fn update(&mut self, view: &View, own: &NodeName, changed: &Changes) {
         let shards = view.shards(&self.kind).unwrap_or(0) as usize;
         let is_current = self.mark.is_some() && self.duties.len() == shards;

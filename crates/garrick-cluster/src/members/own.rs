@@ -16,7 +16,7 @@ use crate::placement::{Change, Outcome};
 /// Bit in the number (ticket) of a change. The bit is set if this node changes its own record.
 const RENEWAL: u64 = 1 << 63;
 
-/// Number of renewals whose times are remembered.
+/// Maximum number of creations and renewals of the node's own record that are remembered.
 const SENT_MAX: usize = 16;
 
 /// State of this node's membership.
@@ -34,7 +34,8 @@ enum Standing {
     },
 }
 
-/// A change of this node's own record that was sent to the store of the cluster's records.
+/// A creation or renewal of this node's own record that was sent to the store of the cluster's
+/// records.
 struct Sent {
     beat: u64,
     at: Nanos,
@@ -54,9 +55,11 @@ pub(crate) struct Own {
     attempt: u64,
     standing: Standing,
     beat: u64,
-    /// The last changes of this node's own record.
+    /// The last creations and renewals of this node's own record, oldest first. Contains at most
+    /// [`SENT_MAX`] entries.
     sent: VecDeque<Sent>,
-    /// Renewal number (beat) of the unanswered change, if there is one.
+    /// Renewal number (beat) of the unanswered renewal or creation of this node's own record, if
+    /// there is one.
     unanswered: Option<u64>,
     /// The last request to remove this node's own record: its renewal number (beat), and the
     /// revision that the record must still have. `None` if no removal was requested.
@@ -169,13 +172,13 @@ impl Own {
         self.lease().is_some_and(|lease| lease.is_valid(now))
     }
 
-    /// Returns true if the last change of this node's own record has no answer yet.
+    /// Returns true if the last creation or renewal of this node's own record has no answer yet.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.is_some()
     }
 
-    /// Returns true if the last change of this node's own record has been unanswered for `time` or
-    /// longer.
+    /// Returns true if the last creation or renewal of this node's own record has been unanswered
+    /// for `time` or longer.
     pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
         let sent = self
             .sent
@@ -385,7 +388,7 @@ impl Own {
         }
     }
 
-    /// Ends the membership.
+    /// Ends the membership of this node and its leases.
     pub(crate) fn lose(&mut self) {
         self.end_leases();
         self.standing = Standing::Outside;

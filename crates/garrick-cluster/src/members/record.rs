@@ -40,11 +40,11 @@ impl fmt::Display for Versions {
     }
 }
 
-/// Content of a member's record.
+/// Content of the record of a member: a node that runs or uses entities.
 #[derive(Wire, Clone, Debug, Default, PartialEq, Eq)]
 #[wire(name = "garrick.Member", version = 3)]
 pub(crate) struct Member {
-    /// Incarnation of the node.
+    /// Incarnation of the node: a number that differs each time the node starts.
     #[wire(1)]
     pub(crate) life: u64,
     /// Number of this membership in the sequence of all memberships of the same incarnation.

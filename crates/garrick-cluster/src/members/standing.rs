@@ -100,7 +100,7 @@ pub(crate) struct Standings {
     pub(crate) held_turns: usize,
 }
 
-/// Returns the state of another member.
+/// Returns the state of another member, according to its record.
 fn state_of(member: &Member) -> MemberState {
     match (member.is_suspect, member.is_draining) {
         (true, _) => MemberState::Suspect,

@@ -74,7 +74,7 @@ impl Changes {
         !self.members && !self.kinds && self.shards.is_empty()
     }
 
-    /// Returns the changed shards of a kind.
+    /// Returns the numbers of the shards of a kind whose records have changed.
     pub(crate) fn shards(&self, kind: &str) -> &[u32] {
         self.shards.get(kind).map_or(&[], Vec::as_slice)
     }
@@ -210,7 +210,7 @@ impl View {
         changes
     }
 
-    /// Removes all records that `records` does not contain.
+    /// Removes from the view all records that `records` does not contain.
     fn remove_missing(
         &mut self,
         records: &[Record],

@@ -114,7 +114,7 @@ impl Counts {
         });
     }
 
-    /// Handles an event that the client reports.
+    /// Handles an event that the NATS client reports, such as a new connection or an error.
     pub(super) fn on_event(&self, event: &Event) {
         match event {
             Event::Connected => self.connects.send_modify(|count| *count += 1),

@@ -76,7 +76,8 @@ pub struct NatsNet {
 struct Inner {
     builder: NatsBuilder,
     home: Home,
-    /// Name of the server that was checked first.
+    /// Name of the server to which the first connection was made. That connection checks the
+    /// server.
     server: String,
     /// The last node that has joined.
     member: RwLock<Option<Arc<Member>>>,

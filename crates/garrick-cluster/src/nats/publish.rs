@@ -24,7 +24,7 @@ pub(super) enum Published {
     Unknown(String),
 }
 
-/// A message for a stream.
+/// A message that will be published in a stream.
 #[derive(Debug)]
 pub(super) struct Outgoing<'a> {
     pub(super) stream: &'a str,

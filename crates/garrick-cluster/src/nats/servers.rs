@@ -14,7 +14,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Parses addresses that are separated by commas.
+    /// Parses server addresses that are separated by commas.
     pub(super) fn parse(text: &str) -> Result<Self, NatsError> {
         let addresses: Result<Vec<_>, _> = text.split(',').map(|part| parse(part.trim())).collect();
         Ok(Self {

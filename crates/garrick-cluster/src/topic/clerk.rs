@@ -34,7 +34,7 @@ pub(super) struct Clerk<M: 'static> {
     /// messages of the topic).
     own: Address<ToTopic<M>>,
     shared: Arc<Shared<M>>,
-    /// The watches of the subscribers.
+    /// The watches of the topic's subscribers. The keys are the identities of the subscribers.
     watching: HashMap<TaskId, Watching>,
     standing: Standing,
     /// Callers that wait until the topic's agent is listed in the directory.

@@ -32,7 +32,7 @@ const ROOM_BYTES_MIN: usize = 2 * 1024;
 pub(super) enum Msg {
     Get(Get),
     Filled(Filled),
-    /// The listener has dropped a frame.
+    /// The listener has dropped a frame, so a place in the window is free.
     PlaceFree,
     /// The timer with this number has expired.
     Rung(u64),
@@ -76,7 +76,7 @@ pub(super) struct Buffer {
     /// Bytes that have been read, but not passed on. Empty while the source reads, because the
     /// source owns the memory during this time.
     bytes: BytesMut,
-    /// Pending requests, in order.
+    /// Requests for bytes that are not answered yet, in the order of their arrival.
     asked: VecDeque<Get>,
     /// Number of frames in the window ([`Options::window`]): the frame that is being read, and the
     /// frames that the listener has not dropped yet.

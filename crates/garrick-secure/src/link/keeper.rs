@@ -35,7 +35,7 @@ pub(super) enum Msg {
     /// An actor of the connection has reported this error, for example because a check has failed
     /// or a time limit has passed.
     Failed(Error),
-    /// An actor of the connection has stopped.
+    /// An actor of the connection has stopped. Contains the name of the actor, and the reason.
     Ended(&'static str, Ended),
     /// The listener has stopped.
     Deserted,

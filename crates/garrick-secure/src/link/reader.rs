@@ -35,7 +35,8 @@ pub(super) struct Known {
 /// The next behavior, or `None` after the last frame.
 type Step = Result<Option<Behavior<Got>>, Error>;
 
-/// Creates a reader that waits for the first length.
+/// Creates the first behavior of the reader (the actor that reads frames), which waits for the
+/// length of a frame.
 pub(super) fn reader(known: Arc<Known>) -> Behavior<Got> {
     length(known, 0)
 }

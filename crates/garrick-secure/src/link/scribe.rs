@@ -143,7 +143,7 @@ impl Scribe {
         Ok(true)
     }
 
-    /// Writes all encrypted bytes.
+    /// Writes all encrypted bytes to the transport.
     async fn flush(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while from < self.out.len() {

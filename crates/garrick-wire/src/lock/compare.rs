@@ -11,7 +11,7 @@ use crate::schema::{Body, Field, Group, Removed, Schema, Type, Use, Variant};
 /// The result of comparing two versions of a lock file.
 #[derive(Debug, Default)]
 pub(super) struct Compared {
-    /// Changes that both versions understand.
+    /// Descriptions of the changes that both versions of the program understand.
     pub(super) changes: Vec<String>,
     /// Changes that are not allowed, for example because one of the versions does not understand
     /// them.

@@ -170,7 +170,8 @@ fn entry(words: &[&str], described: &mut Type) -> Option<()> {
     is_new.then_some(())
 }
 
-/// Parses a line that describes a field.
+/// Parses a line of a lock file that describes a field. Adds the field to `group`. Returns `None`
+/// if the line is invalid.
 fn field(words: &[&str], group: &mut Group) -> Option<()> {
     let is_new = match *words {
         [REMOVED, number, name, of] => {

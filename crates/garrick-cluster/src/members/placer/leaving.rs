@@ -91,7 +91,7 @@ impl Placer {
         Next::Continue
     }
 
-    /// Handles a message while the record is being removed.
+    /// Handles a message while this node's own record is being removed.
     pub(super) fn receive_last(
         &mut self,
         message: PlacerMsg,

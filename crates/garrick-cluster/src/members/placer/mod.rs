@@ -332,7 +332,7 @@ impl Placer {
         self.read(cx);
     }
 
-    /// Counts a change of a record that has succeeded.
+    /// Counts a successful change of a record.
     fn count(&self, key: &str, sent: &Sent) {
         let mut sample = lock(&self.sample);
         match Key::read(key) {
@@ -486,7 +486,7 @@ impl Placer {
         }
     }
 
-    /// Publishes the counters of this node.
+    /// Updates the sample of this node's membership, which other threads can read.
     fn publish(&self) {
         let mut members: Vec<NodeName> =
             self.view.members().map(|(name, _)| name.clone()).collect();

@@ -237,7 +237,7 @@ impl Part {
         put_event(event, &mut self.bytes);
     }
 
-    /// Refuses events that do not fit into a message.
+    /// Refuses the events of this part if they do not fit into one message.
     fn check_size(&mut self, limit: usize) {
         if self.refused.is_none() && self.bytes.len() > limit {
             let overhead = HEAD_BYTES + self.head.count as usize * EVENT_BYTES;

@@ -35,7 +35,7 @@ const STATE: &[u8; 4] = b"gSt1";
 /// Length of a batch without events, in bytes.
 pub(super) const HEAD_BYTES: usize = 60;
 
-/// Length of an empty saved state in bytes.
+/// Length of a message with a saved state, without the state itself, in bytes.
 pub(super) const STATE_BYTES: usize = 60;
 
 /// Length of an event without its payload, in bytes.

@@ -19,7 +19,7 @@ pub(super) struct Journals {
     all: Vec<Known>,
 }
 
-/// State of a journal.
+/// State of a journal, as far as this log knows it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
     pub(super) name: Arc<str>,
@@ -93,7 +93,7 @@ impl Known {
         (before.number + 1).max(self.whole.number)
     }
 
-    /// Records the last message of the journal.
+    /// Records the head and the sequence number of the last message of the journal.
     pub(super) fn last(&mut self, head: &Head, sequence: u64) {
         (self.newest, self.sequence) = (head.newest, sequence);
         self.whole = Mark {

@@ -77,7 +77,7 @@ pub struct NatsLog {
     /// Number that this writer has given to its last message. Each group, fence and saved state
     /// gets the next number.
     group: AtomicU64,
-    /// Time limit of a call.
+    /// Maximum time for which a call waits for the server.
     answer_within: Duration,
     /// True if each start of a journal prevents further appends by other writers.
     fences: bool,
@@ -85,7 +85,7 @@ pub struct NatsLog {
     /// Journals whose old messages can be removed, with the sequence number of the last message to
     /// remove.
     due: Mutex<HashMap<JournalId, u64>>,
-    /// True while messages are being removed.
+    /// True while a task removes messages from the server.
     purging: Arc<AtomicBool>,
     notes: Notes,
     written: AtomicU64,

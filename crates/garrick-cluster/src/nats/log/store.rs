@@ -24,7 +24,8 @@ const IN_FLIGHT_MAX: usize = 8_192;
 /// Space that is reserved for the headers of a message, in bytes.
 const HEADERS: usize = 1_024;
 
-/// The two streams of the journals of a cluster.
+/// The two streams on the server that contain the journals of a cluster: one for events, and one
+/// for saved states.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     client: Client,

@@ -12,7 +12,8 @@
 
 use std::fmt::Write as _;
 
-/// One of the two streams for the journals of a cluster.
+/// Identifies one of the two streams for the journals of a cluster: the stream for events, or the
+/// stream for saved states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Events,
