@@ -27,7 +27,8 @@ const COUNTED_BYTES: usize = 16 << 10;
 
 /// The interface of a session with another node, for the functions that encode and send messages.
 pub(crate) trait Line: Send + Sync {
-    /// Sequence number of the session. No two sessions with the same node have the same number.
+    /// Returns the sequence number of the session. No two sessions with the same node have the same
+    /// number.
     fn number(&self) -> u64;
 
     /// Returns the name of the other node.
@@ -77,8 +78,8 @@ pub(crate) trait Line: Send + Sync {
     /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Counts one more holder of an address that the other node has exported. Returns the identity
-    /// that the address has on this node.
+    /// Adds one to the number of holders of an address that the other node has exported. Returns
+    /// the identity that the address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
     /// Adds one to the number of holders of an address that the other node has exported. The
@@ -102,8 +103,7 @@ pub(crate) trait Line: Send + Sync {
 /// Reason why a message cannot be encoded.
 pub(crate) enum Unencodable {
     Wire(WireError),
-    /// The total size of the message and of the entity and service names in the message is too
-    /// large.
+    /// The message, together with the names of entities and services in it, is too large.
     Named {
         bytes: usize,
         max: usize,
@@ -297,9 +297,9 @@ impl Carrier {
         }
     }
 
-    /// Returns the line (the interface of the session), and the addresses and replies of the
-    /// message that is being encoded. Returns `None` if the carrier is for messages from the other
-    /// node.
+    /// Returns the line (the interface of the session), and the lists to which the encoder adds the
+    /// addresses and replies of the message. Returns `None` if this carrier is for decoding
+    /// messages from the other node.
     pub(crate) fn packs(&mut self) -> Option<(&Arc<dyn Line>, &mut Packed)> {
         match &mut self.side {
             Side::Packing(packed) => Some((&self.line, packed)),
@@ -394,7 +394,7 @@ impl Passed {
 }
 
 impl Packed {
-    /// Returns the total length, in bytes, of the names in the message.
+    /// Returns the total length, in bytes, of the names of entities and services in the message.
     pub(crate) fn named_bytes(&self) -> usize {
         self.addresses.iter().map(Passed::named_bytes).sum()
     }
@@ -478,8 +478,8 @@ pub(crate) struct Contents {
     pub(crate) bytes: usize,
     /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,
-    /// Places of the addresses to which the batch sends. The addresses are held until the batch is
-    /// in a frame.
+    /// Addresses to which the batch sends, as places in the table of the other node. The addresses
+    /// are held until the batch is in a frame.
     pub(crate) slots: Vec<Slot>,
     /// Receiver and message type of the last entry of the batch. `None` if the last entry is not a
     /// message.

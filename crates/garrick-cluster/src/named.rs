@@ -17,7 +17,8 @@ pub(crate) enum Named {
 /// instead of the address.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    /// Identity of the cluster. A node of another cluster cannot use the name.
+    /// Hash of the name of the cluster. A node of another cluster cannot use the name of the
+    /// address.
     pub(crate) cluster: u64,
     pub(crate) named: Named,
 }

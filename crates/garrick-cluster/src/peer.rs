@@ -64,7 +64,8 @@ impl Peer {
         self.heard.store(now.max(1), Relaxed);
     }
 
-    /// Returns the time of the last frame, if there was one.
+    /// Returns the time at which the last frame from the other node arrived. Returns `None` if no
+    /// frame has arrived.
     pub(crate) fn heard(&self) -> Option<Nanos> {
         Some(self.heard.load(Relaxed)).filter(|at| *at > 0)
     }

@@ -119,8 +119,8 @@ impl Session {
         lock(&self.imports)
     }
 
-    /// Counts an arrival of an address. Adds a holder of the address, which [`Line::let_go`]
-    /// removes.
+    /// Counts one more arrival of an address at this node, and adds one to the number of holders of
+    /// the address. [`Line::let_go`] subtracts one again.
     pub(crate) fn arrived(&self, slot: Slot) {
         let mut imports = self.imports();
         let import = imports.of(slot);

@@ -100,7 +100,7 @@ pub struct LocalNet {
 /// A node that has joined the network. The node may have left since then.
 struct Joined {
     life: u64,
-    /// Address that receives the frames of the node. `None` if the node has left.
+    /// Address to which the frames for the node are sent. `None` if the node has left.
     incoming: Option<Address<Incoming>>,
 }
 

@@ -65,8 +65,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         }
     }
 
-    /// Ends the message. Without this call, dropping the encoder removes the written bytes from the
-    /// buffer.
+    /// Ends the message, and keeps its bytes in the buffer. An encoder that is dropped without this
+    /// call removes its bytes from the buffer.
     #[inline]
     pub(crate) fn finish(mut self) -> Result<(), WireError> {
         if self.at > self.at_max {
@@ -247,8 +247,8 @@ impl<'a, C: ?Sized> Encoder<'a, C> {
         Ok(())
     }
 
-    /// Appends `len` bytes to the written part of the message by calling `write`. Removes the zeros
-    /// at the end of the buffer first.
+    /// Appends `len` bytes to the message. The function `write` writes these bytes to the buffer.
+    /// Before that, removes the unused zeros at the end of the buffer.
     fn append(&mut self, len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
         if len > self.at_max.saturating_sub(self.at) {
             return Err(self.too_large());

@@ -32,7 +32,8 @@ pub(super) struct Changes {
     /// Time at which the unanswered request for records was sent. `None` if no request is
     /// unanswered.
     reads_since: Option<Nanos>,
-    /// True if a record may have changed after the unanswered request was sent.
+    /// True if a record may have changed after the unanswered request was sent. In this case,
+    /// another request follows the answer.
     reads_again: bool,
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Registered {
 pub(crate) enum Key {
     /// Key of the record that lists the actors that a node offers as a service.
     Served(NodeName, ServiceKey),
-    /// Key of the record that contains the owner of a name.
+    /// Key of the record that states which actor has a name.
     Name(Arc<str>),
 }
 

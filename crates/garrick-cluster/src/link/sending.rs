@@ -73,9 +73,9 @@ pub(super) struct Sending {
     /// Sequence number of the newest order (a repeated request or report) at the time of the last
     /// beat (the link's periodic check).
     order_at_beat: u64,
-    /// Sequence number of the oldest frame that was under way at the time of the last beat (the
-    /// link's periodic check). If no frame was under way, the number of the frame that the
-    /// transport had refused, or 0.
+    /// Sequence number of the oldest frame that was under way at the last beat (the link's periodic
+    /// check). If no frame was under way, but a frame was refused by the transport: the number that
+    /// the refused frame would have got. In all other cases 0.
     oldest_at_beat: u64,
     /// Number of successive beats (periodic checks of the link) at which `oldest_at_beat` was not 0
     /// and did not change.

@@ -138,8 +138,8 @@ impl Link {
         }
     }
 
-    /// Returns false if the head of a frame confirms frames or orders (repeated requests and
-    /// reports) that were never sent.
+    /// Returns true if all frames and all orders (repeated requests and reports) that the head of a
+    /// frame confirms were sent before.
     fn may_confirm(&self, head: &Head) -> bool {
         head.seen != self.session.number() || self.sending.may_confirm(head.taken, head.orders)
     }

@@ -38,8 +38,8 @@ enum Duty {
 }
 
 /// Duties of a node for the shards of a kind that the node runs. After a change of a shard's
-/// record, only this shard is examined. All shards are examined after a change of the members or of
-/// the kind's version that can affect the duties.
+/// record, only this shard is examined. All shards are examined if a change of the members, or of
+/// the kind's version, can affect the duties.
 pub(super) struct Agenda {
     kind: Arc<str>,
     hash: u64,

@@ -76,7 +76,7 @@ pub enum ShardOverview {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DrainOrder {
-    /// The change that orders the node to drain. It applies to the member's record.
+    /// The change of the member's record that orders the node to drain.
     Change(Change),
     /// The node is already draining.
     Given,

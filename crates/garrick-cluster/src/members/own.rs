@@ -114,7 +114,7 @@ impl Own {
         }
     }
 
-    /// Returns the renewal number (beat) that the number `ticket` of a change contains. Returns
+    /// Parses the number `ticket` of a change. Returns the renewal number (beat) in it. Returns
     /// `None` if the change is not a change of this node's own record.
     pub(crate) fn beat_of(ticket: u64) -> Option<u64> {
         (ticket & RENEWAL != 0).then_some(ticket & !RENEWAL)
@@ -237,7 +237,8 @@ impl Own {
         }
     }
 
-    /// Returns true if the node has a record, or an unanswered change may create one.
+    /// Returns true if this node's own record exists, or if it may exist because its creation has
+    /// no answer yet.
     pub(crate) fn may_have_record(&self) -> bool {
         self.epoch().is_some() || self.unanswered.is_some()
     }
@@ -265,9 +266,9 @@ impl Own {
         }
     }
 
-    /// Handles the answer to a change of the record. The first returned value is true if the record
-    /// was changed or the change was refused, and false if the change has failed. The second
-    /// returned value is the effect on the membership.
+    /// Handles the answer to a change of this node's own record. The first returned value is true
+    /// if the record was changed or the change was refused, and false if the change has failed. The
+    /// second returned value is the effect on the membership.
     pub(crate) fn answered(&mut self, beat: u64, outcome: &Outcome, now: Nanos) -> (bool, Look) {
         // Changes of earlier memberships are forgotten, and so are very old ones.
         let is_known = self.sent.iter().any(|sent| sent.beat == beat);
@@ -288,8 +289,8 @@ impl Own {
         }
     }
 
-    /// Handles the success of the change with the renewal number `beat`. The record now has the
-    /// revision `made`.
+    /// Handles the success of a creation or renewal of this node's own record. `beat` is the
+    /// renewal number of the change, and `made` is the revision that the record now has.
     fn renewed(&mut self, beat: u64, made: u64, now: Nanos) -> Look {
         if let Standing::Member { revision, .. } = &self.standing {
             let sent = self.sent.iter().find(|sent| sent.beat == beat);
@@ -313,8 +314,8 @@ impl Own {
         Look::Joined
     }
 
-    /// Confirms the membership after the change with the renewal number `beat` has created the
-    /// revision `made`.
+    /// Records the new revision `made` of this node's own record, and extends the leases. `beat` is
+    /// the renewal number of the successful change.
     fn confirm(&mut self, beat: u64, made: u64, now: Nanos) {
         let sent = self.sent.iter().find(|sent| sent.beat == beat);
         // A very old change is forgotten. Its lease would have ended.

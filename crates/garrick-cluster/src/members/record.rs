@@ -50,7 +50,7 @@ pub(crate) struct Member {
     /// Number of this membership in the sequence of all memberships of the same incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision of the first record of the membership. 0 in that first record itself.
+    /// Revision of the record with which the membership began. 0 in that first record itself.
     #[wire(3)]
     pub(crate) epoch: u64,
     /// Counter that grows with each renewal.

@@ -22,7 +22,7 @@ pub(super) struct Alive {
 }
 
 impl Home {
-    /// Uses the given runtime, or starts a thread with a new runtime.
+    /// Creates a home on the given runtime, or on a new runtime on a new thread.
     pub(super) fn new(runtime: Option<Handle>) -> Result<Self, NatsError> {
         if let Some(handle) = runtime {
             let alive = Alive { _thread: None };

@@ -27,7 +27,7 @@ impl Servers {
         self.addresses.iter().all(ServerAddr::tls_required)
     }
 
-    /// Checks that no connection to another machine is in plain text.
+    /// Returns an error if a connection to another machine would not be encrypted.
     pub(super) fn check_plain_text(&self) -> Result<(), NatsError> {
         let is_open = |server: &&ServerAddr| !server.tls_required() && !is_here(server.host());
         match self.addresses.iter().find(is_open) {

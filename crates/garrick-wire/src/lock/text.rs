@@ -121,7 +121,7 @@ fn insert<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: V) -> bool {
     map.insert(key, value).is_none()
 }
 
-/// Parses the first line of the description of a type.
+/// Parses the first line in the description of a type in a lock file.
 fn head(words: &[&str]) -> Option<(String, Type)> {
     let (used, words) = match words {
         ["root", words @ ..] => (Use::Root, words),
@@ -147,7 +147,8 @@ fn head(words: &[&str]) -> Option<(String, Type)> {
     Some((name.to_owned(), described))
 }
 
-/// Parses a further line of the description of a type. Returns `None` if the line is invalid.
+/// Parses a line in the description of a type in a lock file, except for the first line. Returns
+/// `None` if the line is invalid.
 fn entry(words: &[&str], described: &mut Type) -> Option<()> {
     let is_new = match (&mut described.body, words) {
         (Body::Enum { variants, .. }, &[number, name]) => {

@@ -25,8 +25,8 @@ const CLOSES_LOOK: Duration = Duration::from_millis(20);
 const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
 impl Placer {
-    /// Tells the regions (the actors that pass on messages to entities) to accept no more messages,
-    /// if the last shard was handed over.
+    /// After the last shard was handed over, tells the regions (the actors that pass on messages to
+    /// entities) to accept no more messages.
     pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
         if !self.own.is_draining || !matches!(self.exit, Exit::No) {
             return;

@@ -161,7 +161,7 @@ pub(super) struct Mark {
 }
 
 impl StateHead {
-    /// Returns the content of a message that contains a state.
+    /// Returns the content of a message that stores the saved state `state`.
     pub(super) fn seal(&self, state: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(STATE_BYTES + state.len());
         bytes.extend_from_slice(STATE);

@@ -32,7 +32,8 @@ use super::home::Home;
 use crate::lock::lock;
 pub use open::NatsLogOptions;
 
-/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
+/// Additional time after the time limit of a call. If a call takes longer than both together, the
+/// runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
@@ -95,7 +96,7 @@ pub struct NatsLog {
     cause: Mutex<Option<Arc<str>>>,
 }
 
-/// Errors that have not caused a loss of data. Clones share the same list.
+/// List of errors that have not caused a loss of data. Clones share the list.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Notices>>);
 

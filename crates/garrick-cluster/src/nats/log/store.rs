@@ -125,7 +125,7 @@ impl Store {
         publish(&self.context, message).await
     }
 
-    /// Returns the last message of a subject. The leader of the stream answers.
+    /// Requests the last message of a subject from the leader of the stream.
     pub(super) async fn last(&self, of: Kind, tokens: &str) -> Result<Option<Found>, String> {
         let side = self.side(of);
         let subject = format!("{}{tokens}", side.prefix);
@@ -133,8 +133,8 @@ impl Store {
         found_or_none(found)
     }
 
-    /// Returns the first message of a subject from the sequence number `sequence` on. The leader of
-    /// the stream answers.
+    /// Requests, from the leader of the stream, the first message of a subject whose sequence
+    /// number is at least `sequence`.
     pub(super) async fn next(
         &self,
         of: Kind,
