@@ -73,11 +73,11 @@ impl Link {
         }
     }
 
-    /// Returns true if a frame must be dropped, because it was sent to another incarnation of this
-    /// node, has entries but contains no incarnation of this node, or comes from an earlier
-    /// incarnation of the other node than `known`. In the first case, also sends a frame to the
-    /// other node, which shows the current incarnation of this node. Sends nothing if the
-    /// incarnation of the other node is earlier than `known`.
+    /// Checks the incarnations (lives) of both nodes in the head of a frame. Returns true if the
+    /// frame must be dropped. `known` is the newest known incarnation of the other node. If the
+    /// frame was sent to another incarnation of this node, also sends the other node a frame that
+    /// contains the current incarnation of this node. Does not send it to an incarnation before
+    /// `known`.
     fn is_of_other_lives(&mut self, head: &Head, known: u64) -> bool {
         let is_to_another = head.peer != 0 && head.peer != self.base.life;
         let has_no_target = head.peer == 0 && head.entries > 0;

@@ -20,8 +20,8 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::transport::{Incoming, Transport};
 
-/// Additional time after the time limit of a join or of a connection. If the operation takes longer
-/// than both together, the runtime counts as stuck.
+/// Additional time after the time limit of a join or of a connection. If the operation has not
+/// ended after its time limit plus this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// A network on NATS servers, for one node. Clones are handles to the same network.

@@ -26,8 +26,8 @@ use crate::members::{DrainOrder, Overview};
 use crate::name::NodeName;
 use crate::placement::Record;
 
-/// Additional time after the time limit of a call. If a call takes longer than both together, the
-/// runtime counts as stuck.
+/// Additional time after the time limit of a call. If a call has not ended after its time limit
+/// plus this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Maximum time to wait for the renewal of any membership. Members renew their memberships each

@@ -32,8 +32,8 @@ use super::home::Home;
 use crate::lock::lock;
 pub use open::NatsLogOptions;
 
-/// Additional time after the time limit of a call. If a call takes longer than both together, the
-/// runtime counts as stuck.
+/// Additional time after the time limit of a call. If a call has not ended after its time limit
+/// plus this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
