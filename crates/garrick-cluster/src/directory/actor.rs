@@ -296,7 +296,7 @@ impl Directory {
         self.settle_names(cx);
     }
 
-    /// Handles the answer to a change of a record that this node has requested.
+    /// Handles the answer to a request of this node to change a record.
     fn answered(
         &mut self,
         key: &Arc<str>,

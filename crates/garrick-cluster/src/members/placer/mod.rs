@@ -299,7 +299,7 @@ impl Placer {
         self.placement.change(change, &Self::news(cx));
     }
 
-    /// Handles the answer to a change of a record that this node has requested.
+    /// Handles the answer to a request of this node to change a record.
     fn answered(
         &mut self,
         key: &Arc<str>,
