@@ -76,11 +76,11 @@ pub use failure::path::ActorPath;
 pub use failure::short::short_type_name;
 pub use failure::{Consequence, Failure, FailureRecord};
 pub use future::{AsyncActor, AsyncContext, Incoming};
-#[doc(hidden)]
-pub use garrick_sched::Pending;
 pub use garrick_sched::{
     Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
 };
+#[doc(hidden)]
+pub use garrick_sched::{Due, Pending};
 pub use model::actor::Actor;
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;

@@ -84,7 +84,7 @@ pub use {
     runtime::current::{TurnMark, in_turn, turn_mark},
     runtime::door::Gauged,
     runtime::look::{Asking, Look, Looking, Seen, Standing},
-    runtime::pending::Pending,
+    runtime::pending::{Due, Pending},
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::trail::{Trail, trails_from_outside},

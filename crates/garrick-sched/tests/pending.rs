@@ -1,6 +1,8 @@
 //! Tests of turns whose commit is decided after the turns have ended.
 #![forbid(unsafe_code)]
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use garrick_sched::{
     Address, Ended, Flow, Here, NoReply, Pending, Reply, Spawns, Sponsor, Task, Turn, WhenFull,
 };
-use garrick_testkit::{HANGS_AFTER, ends, wait};
+use garrick_testkit::{HANGS_AFTER, ends, silence_panics, wait};
 
 /// Number that a nudged entity sends.
 const NUDGED: u32 = 1_000_000;
@@ -117,6 +119,19 @@ impl Task for Forwards {
     }
 }
 
+/// A task whose turn ends when the test wants it.
+struct Busy;
+
+impl Task for Busy {
+    type Message = (Sender<()>, Receiver<()>);
+
+    fn receive(&mut self, (begins, ends): Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+        begins.send(()).unwrap();
+        let _ = ends.recv();
+        Flow::Continue
+    }
+}
+
 struct Listener(Sender<u32>);
 
 impl Task for Listener {
@@ -215,6 +230,102 @@ fn a_turn_that_is_undone_has_no_effects_and_its_task_fails() {
         assert_eq!(sponsor.handle().failures(), 2);
         sponsor.shutdown();
     }
+}
+
+#[test]
+fn a_decision_may_be_left_to_the_moment_in_which_the_worker_is_free() {
+    silence_panics();
+    for sponsor in pools() {
+        let scene = Scene::new(&sponsor);
+        scene.say(Say::Later(1));
+        let (commits, committed) = channel();
+        scene.turn().when_due(move |due| {
+            due.commit();
+            commits.send(()).unwrap();
+        });
+        assert_eq!(scene.hear(), 1);
+        committed.recv_timeout(HANGS_AFTER).unwrap();
+        scene.say(Say::Later(2));
+        scene.turn().when_due(|due| due.undo("too late"));
+        assert_eq!(scene.recovery(), "too late");
+        // Without a decision, the turn is undone.
+        scene.say(Say::Later(3));
+        scene.turn().when_due(|_| ());
+        assert_eq!(scene.recovery(), "nobody has decided about the turn");
+        scene.say(Say::Later(4));
+        scene.turn().when_due(|_| panic!("for this test"));
+        assert_eq!(scene.recovery(), "nobody has decided about the turn");
+        // What was decided before a panic holds.
+        scene.say(Say::Later(5));
+        scene.turn().when_due(|due| {
+            due.commit();
+            panic!("for this test");
+        });
+        assert_eq!(scene.hear(), 5);
+        scene.say(Say::Now(6));
+        assert_eq!(scene.hear(), 6);
+        // Three turns that were undone, and two panics of functions that decide.
+        assert_eq!(sponsor.handle().failures(), 5);
+        sponsor.shutdown();
+    }
+}
+
+#[test]
+fn a_turn_may_wait_again_when_its_worker_is_free() {
+    for sponsor in pools() {
+        let scene = Scene::new(&sponsor);
+        for number in 0..20 {
+            scene.say(Say::Later(2 * number));
+            scene.say(Say::Now(2 * number + 1));
+            let (waits, waiting) = channel();
+            let (also, first) = (waits.clone(), scene.turn());
+            first.when_due(move |due| also.send(due.wait()).unwrap());
+            let pending = waiting.recv_timeout(HANGS_AFTER).unwrap();
+            assert!(scene.heard.try_recv().is_err(), "nothing is released");
+            if number % 2 == 0 {
+                pending.commit();
+                assert_eq!(scene.hear(), 2 * number);
+            } else {
+                drop(pending);
+                assert_eq!(scene.recovery(), "nobody has decided about the turn");
+            }
+            assert_eq!(scene.hear(), 2 * number + 1);
+        }
+        // A turn that waits again keeps the sponsor alive.
+        let ask = scene.entity.ask(Say::Answer);
+        scene.turn().when_due(|due| {
+            let pending = due.wait();
+            thread::spawn(move || pending.commit());
+        });
+        sponsor.shutdown();
+        assert_eq!(ask.wait(), Ok(7));
+    }
+}
+
+#[test]
+fn a_decision_is_made_when_the_worker_has_finished_its_turn() {
+    let sponsor = Sponsor::pool(1).unwrap();
+    let scene = Scene::new(&sponsor);
+    let is_true = Arc::new(AtomicBool::new(true));
+    scene.say(Say::Later(1));
+    let pending = scene.turn();
+    let ((begins, begun), (ends, end)) = (channel(), channel());
+    let busy = sponsor.handle().spawn(Busy).unwrap();
+    assert!(busy.send((begins, end)).is_ok());
+    begun.recv_timeout(HANGS_AFTER).unwrap();
+    let condition = is_true.clone();
+    pending.when_due(move |due| {
+        if condition.load(SeqCst) {
+            due.commit();
+        } else {
+            due.undo("the condition has ended");
+        }
+    });
+    is_true.store(false, SeqCst);
+    drop(ends);
+    assert_eq!(scene.recovery(), "the condition has ended");
+    assert!(scene.heard.try_recv().is_err());
+    sponsor.shutdown();
 }
 
 #[test]

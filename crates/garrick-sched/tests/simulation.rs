@@ -4,11 +4,12 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 
 use garrick_sched::{
-    Address, Choice, Ended, Fate, Flow, NoReply, Reply, Sent, Simulation, Sponsor, StartError,
-    Task, Turn,
+    Address, Choice, Ended, Fate, Flow, NoReply, Pending, Reply, Sent, Simulation, Sponsor,
+    StartError, Task, Turn,
 };
 use garrick_testkit::ByHand;
 
@@ -183,6 +184,48 @@ fn a_turn_without_effects_can_fail_too() {
     assert!(simulated.simulation.step(0, Fate::Fails).undone);
     assert!(logs.is_stopped());
     assert_eq!(log.take(), [1], "fields keep what a failed turn has done");
+}
+
+/// A task that appends each message to a log. The test decides whether its turns commit.
+struct Decided {
+    log: Address<u32>,
+    turns: Sender<Pending>,
+}
+
+impl Task for Decided {
+    type Message = u32;
+    const COMMITS_LATER: bool = true;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.send(&self.log, message).unwrap();
+        let turns = self.turns.clone();
+        turn.commit_later(move |pending| turns.send(pending).unwrap());
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_task_whose_turn_waits_again_gets_no_message() {
+    let mut simulated = Simulated::new();
+    let node = simulated.open();
+    let (log, (turns, turn)) = (Log::default(), channel());
+    let to = simulated.simulation.spawn(node, Logs(log.clone()));
+    let task = (simulated.simulation).spawn(node, Decided { log: to, turns });
+    for message in 1..=2 {
+        task.send(message).unwrap();
+    }
+    simulated.run();
+    let (waits, waiting) = channel();
+    let first = turn.try_recv().unwrap();
+    first.when_due(move |due| waits.send(due.wait()).unwrap());
+    simulated.run();
+    assert!(turn.try_recv().is_err(), "the first turn is not decided");
+    waiting.try_recv().unwrap().commit();
+    simulated.run();
+    assert_eq!(*log.borrow(), [1]);
+    turn.try_recv().unwrap().when_due(|due| due.commit());
+    simulated.run();
+    assert_eq!(*log.borrow(), [1, 2]);
 }
 
 #[test]

@@ -61,6 +61,9 @@ pub(super) enum Phase {
     },
     /// The entities are stopping, and may run until the given time. Messages wait.
     Stops { until: Nanos },
+    /// The entities have stopped, or no further turn of them begins to take effect. The hand-over
+    /// waits until turns that have begun have taken effect.
+    Commits,
     /// The entities have stopped, or their turns have no effect any more. The placer (the actor
     /// that decides about shards) now gives the shard to another node.
     Stopped,
@@ -136,8 +139,8 @@ impl<M: 'static> Shard<M> {
                 (_, Some(by)) if by < *since => Way::Stray,
                 (Phase::Waits { .. }, _) => Way::Entity,
                 // It comes too late, from a node that was not waited for.
-                (Phase::Stops { .. } | Phase::Stopped, Some(_)) => Way::Stray,
-                (Phase::Stops { .. } | Phase::Stopped, None) => Way::Wait,
+                (Phase::Stops { .. } | Phase::Commits | Phase::Stopped, Some(_)) => Way::Stray,
+                (Phase::Stops { .. } | Phase::Commits | Phase::Stopped, None) => Way::Wait,
             },
             (_, Some(_)) => Way::Stray,
             (Place::Far(to), None) => Way::Far(to),
@@ -151,7 +154,7 @@ impl<M: 'static> Shard<M> {
             self.place,
             Place::Leaving(Some(_))
                 | Place::HandsOver {
-                    phase: Phase::Waits { .. } | Phase::Stops { .. },
+                    phase: Phase::Waits { .. } | Phase::Stops { .. } | Phase::Commits,
                     ..
                 }
         );
@@ -170,9 +173,14 @@ impl<M: 'static> Shard<M> {
 
     /// Returns the right (`Tenure`) to run on this node, for an entity that is created now.
     pub(super) fn tenure(&mut self, lease: &Arc<Lease>) -> Arc<Tenure> {
-        self.tenure.take_if(|tenure| tenure.is_over());
-        let new = || Arc::new(Tenure::new(Arc::clone(lease)));
-        let tenure = self.tenure.get_or_insert_with(new);
+        let over = self.tenure.take_if(|tenure| tenure.is_over());
+        let lease = Arc::clone(lease);
+        let tenure = self.tenure.get_or_insert_with(|| {
+            Arc::new(match over {
+                Some(over) => over.next(lease),
+                None => Tenure::new(lease),
+            })
+        });
         if matches!(self.place, Place::HandsOver { .. }) {
             tenure.close();
         }

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use garrick_actor::Pending;
+use garrick_actor::{Due, Pending};
 use garrick_sched::Nanos;
 
 use crate::lock::lock;
@@ -21,6 +21,13 @@ const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 /// ends while the lease is valid has its effects before another node can own the shard. A turn that
 /// ends after the end of the lease must wait: it is committed if the node is still a member, and is
 /// undone otherwise.
+///
+/// A turn that has waited takes effect only when its worker is free, and the lease may end before.
+/// So the worker looks at the lease and at the tenure again, immediately before the effects. What
+/// remains is the time between this look (or the end of the handler, for a turn that need not wait)
+/// and the effects. If the thread is paused in this time, or if the waker of an asker blocks before
+/// the turn's other answers are published, effects may come after the end of the lease. Effects
+/// that other actors or nodes have seen are never taken back.
 pub(crate) struct Lease {
     /// End of the lease. 0 if the lease has ended for good.
     until: AtomicU64,
@@ -113,7 +120,7 @@ impl Drop for Lease {
 /// State of a tenure (the time in which a node owns a shard): the shard is not being handed over.
 const OPEN: u8 = 0;
 /// State of a tenure: the shard is being handed over. In this state, a turn that has ended takes
-/// effect only under the lock `deciding`, so that the tenure cannot end at the same time.
+/// effect only while it is counted in `commits`, and the shard is given away only after that.
 const CLOSES: u8 = 1;
 /// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
@@ -127,8 +134,20 @@ const CLOSED: u8 = 2;
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,
-    /// Locked while `settle` decides about a turn and commits it, and while the tenure ends.
-    deciding: Mutex<()>,
+    /// Number of turns that have waited, and that are just taking effect. Their commits wake
+    /// askers, so the lock is not held in the meantime. Locked when a commit begins and when the
+    /// tenure ends, so that no commit begins after the end. A tenure that follows another one in
+    /// the same shard shares the number with it.
+    commits: Arc<Mutex<usize>>,
+}
+
+/// A turn that is just taking effect. Counted until it is dropped.
+struct Committing<'a>(&'a Mutex<usize>);
+
+impl Drop for Committing<'_> {
+    fn drop(&mut self) {
+        *lock(self.0) -= 1;
+    }
 }
 
 // Relaxed everywhere: the stage publishes nothing.
@@ -137,7 +156,15 @@ impl Tenure {
         Self {
             lease,
             stage: AtomicU8::new(OPEN),
-            deciding: Mutex::default(),
+            commits: Arc::default(),
+        }
+    }
+
+    /// Creates the tenure that follows this one, which is over, in the same shard.
+    pub(crate) fn next(&self, lease: Arc<Lease>) -> Self {
+        Self {
+            commits: Arc::clone(&self.commits),
+            ..Self::new(lease)
         }
     }
 
@@ -167,10 +194,17 @@ impl Tenure {
         let _ = (self.stage).compare_exchange(CLOSES, OPEN, Relaxed, Relaxed);
     }
 
-    /// Records that the shard was given to another node. From then on, no turn has an effect.
+    /// Records that the shard is given to another node. From then on, no turn begins to take
+    /// effect. Turns that have begun before may go on ([`Tenure::is_committing`]).
     pub(crate) fn end(&self) {
-        let _deciding = lock(&self.deciding);
+        let _commits = lock(&self.commits);
         self.stage.store(CLOSED, Relaxed);
+    }
+
+    /// Returns true if turns of the shard that have waited are just taking effect. If the tenure is
+    /// over and this is false, no turn of it has an effect any more.
+    pub(crate) fn is_committing(&self) -> bool {
+        *lock(&self.commits) > 0
     }
 
     /// Commits, undoes or holds a turn that may not take effect at once.
@@ -183,24 +217,52 @@ impl Tenure {
         }
     }
 
-    /// Commits a turn, or undoes it if the shard was given to another node.
-    fn settle(&self, turn: Pending) {
-        let deciding = lock(&self.deciding);
-        if self.stage.load(Relaxed) == CLOSED {
-            drop(deciding);
-            turn.undo(TOO_LATE);
+    /// Lets the worker of a turn decide about the turn when the worker is free.
+    fn settle(self: Arc<Self>, turn: Pending) {
+        turn.when_due(move |due| self.decide(due));
+    }
+
+    /// Commits a turn, or undoes it if the shard was given to another node. If the lease is not
+    /// valid any more, holds the turn again. Called by the worker of the turn.
+    fn decide(self: Arc<Self>, due: Due<'_>) {
+        let committing = self.begin_commit();
+        let now = due.lease_now();
+        if !self.lease.is_valid(now) {
+            drop(committing);
+            let lease = Arc::clone(&self.lease);
+            lease.hold(self, due.wait(), now);
+        } else if committing.is_some() {
+            due.commit();
         } else {
-            turn.commit();
+            due.undo(TOO_LATE);
         }
+    }
+
+    /// Counts a turn that begins to take effect. Returns `None` if the shard was given to another
+    /// node.
+    fn begin_commit(&self) -> Option<Committing<'_>> {
+        let mut commits = lock(&self.commits);
+        if self.stage.load(Relaxed) == CLOSED {
+            return None;
+        }
+        *commits += 1;
+        Some(Committing(&self.commits))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-    use std::thread;
+    use std::future::Future;
+    use std::io;
+    use std::pin::Pin;
+    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+    use std::sync::mpsc::{Receiver, Sender, channel};
+    use std::sync::{Arc, Mutex};
+    use std::task::{self, Wake, Waker};
+    use std::thread::{self, JoinHandle};
 
-    use garrick_actor::{Actor, Context, NoReply, Reply, System};
+    use garrick_actor::{Actor, Address, Ask, Context, NoReply, Reply, System};
+    use garrick_sched::{Nanos, RealWorld, ThreadSpec, World};
     use garrick_testkit::silence_panics;
 
     use super::{Lease, Tenure, lock};
@@ -220,39 +282,190 @@ mod tests {
         }
     }
 
+    /// An actor whose turn ends when the test wants it.
+    struct Busy;
+
+    impl Actor for Busy {
+        type Msg = (Sender<()>, Receiver<()>);
+        type Outcome = ();
+
+        fn receive(&mut self, (begins, ends): Self::Msg, _: &mut Context<'_, Self::Msg>) {
+            begins.send(()).unwrap();
+            let _ = ends.recv();
+        }
+    }
+
+    /// A world whose clock for leases shows the time that the test has set.
+    struct Clock {
+        real: Arc<dyn World>,
+        time: Arc<AtomicU64>,
+    }
+
+    impl World for Clock {
+        fn now(&self) -> Nanos {
+            self.real.now()
+        }
+
+        fn lease_now(&self) -> Nanos {
+            self.time.load(SeqCst)
+        }
+
+        fn seed(&self) -> u64 {
+            self.real.seed()
+        }
+
+        fn spawn_thread(
+            &self,
+            spec: ThreadSpec,
+            body: Box<dyn FnOnce() + Send>,
+        ) -> io::Result<JoinHandle<()>> {
+            self.real.spawn_thread(spec, body)
+        }
+    }
+
+    /// A system with one worker, on which a turn of a [`Late`] waits until its lease is valid.
+    struct Scene {
+        time: Arc<AtomicU64>,
+        lease: Arc<Lease>,
+        tenure: Arc<Tenure>,
+        asked: Ask<()>,
+        busy: Address<(Sender<()>, Receiver<()>)>,
+        _system: System,
+    }
+
+    impl Scene {
+        fn new() -> Self {
+            let time = Arc::new(AtomicU64::new(30));
+            let real = RealWorld::shared();
+            let world = Clock {
+                real,
+                time: Arc::clone(&time),
+            };
+            let system = System::builder().workers(1).world(Arc::new(world));
+            let system = system.start().unwrap();
+            let lease = Arc::new(Lease::new());
+            lease.renew(10, 0);
+            let tenure = Arc::new(Tenure::new(lease.clone()));
+            let busy = system.spawn(Busy).unwrap();
+            let asked = system
+                .spawn(Late(tenure.clone()))
+                .unwrap()
+                .ask(|reply| reply);
+            while lock(&lease.held).is_empty() {
+                thread::yield_now();
+            }
+            Self {
+                time,
+                lease,
+                tenure,
+                asked,
+                busy,
+                _system: system,
+            }
+        }
+
+        /// Calls `act` while the worker is in a long turn of another actor.
+        fn while_busy(&self, act: impl FnOnce()) {
+            let ((begins, begun), (ends, end)) = (channel(), channel());
+            self.busy.send((begins, end)).unwrap();
+            begun.recv().unwrap();
+            act();
+            drop(ends);
+        }
+    }
+
     #[test]
     fn a_renewal_that_is_confirmed_too_late_commits_nothing() {
-        let system = System::new().unwrap();
-        let lease = Arc::new(Lease::new());
-        lease.renew(10, 0);
-        let tenure = Arc::new(Tenure::new(lease.clone()));
-        let late = system.spawn(Late(tenure)).unwrap();
-        let asked = late.ask(|reply| reply);
-        while lock(&lease.held).is_empty() {
-            thread::yield_now();
-        }
-        lease.renew(25, 30);
-        assert_eq!(lock(&lease.held).len(), 1);
-        lease.renew(40, 30);
-        assert_eq!(asked.wait(), Ok(()));
+        let scene = Scene::new();
+        scene.lease.renew(25, 30);
+        assert_eq!(lock(&scene.lease.held).len(), 1);
+        scene.lease.renew(40, 30);
+        assert_eq!(scene.asked.wait(), Ok(()));
     }
 
     #[test]
     fn a_turn_that_was_held_is_undone_if_its_shard_was_given_away() {
         silence_panics();
-        let system = System::new().unwrap();
-        let lease = Arc::new(Lease::new());
-        let tenure = Arc::new(Tenure::new(lease.clone()));
-        let late = system.spawn(Late(tenure.clone())).unwrap();
-        let asked = late.ask(|reply| reply);
-        while lock(&lease.held).is_empty() {
+        let scene = Scene::new();
+        scene.tenure.close();
+        scene.tenure.end();
+        scene.tenure.open();
+        scene.lease.renew(40, 30);
+        assert_eq!(scene.asked.wait(), Err(NoReply::Dropped));
+    }
+
+    #[test]
+    fn a_turn_is_undone_if_the_lease_ends_before_its_worker_is_free() {
+        silence_panics();
+        let scene = Scene::new();
+        scene.while_busy(|| {
+            scene.lease.renew(40, 30);
+            scene.lease.end();
+        });
+        assert_eq!(scene.asked.wait(), Err(NoReply::Dropped));
+    }
+
+    #[test]
+    fn a_turn_is_undone_if_its_shard_is_given_away_before_its_worker_is_free() {
+        silence_panics();
+        let scene = Scene::new();
+        scene.while_busy(|| {
+            scene.lease.renew(40, 30);
+            scene.tenure.close();
+            scene.tenure.end();
+        });
+        assert_eq!(scene.asked.wait(), Err(NoReply::Dropped));
+    }
+
+    #[test]
+    fn a_turn_is_held_again_if_the_lease_runs_out_before_its_worker_is_free() {
+        let scene = Scene::new();
+        scene.while_busy(|| {
+            scene.lease.renew(40, 30);
+            assert_eq!(scene.lease.held_turns(), 0);
+            scene.time.store(50, SeqCst);
+        });
+        // The worker has finished the long turn, and looked at the held one.
+        scene.while_busy(|| assert_eq!(scene.lease.held_turns(), 1));
+        scene.lease.renew(80, 50);
+        assert_eq!(scene.asked.wait(), Ok(()));
+    }
+
+    /// A waker that reports its call, and then blocks until the test lets it go on.
+    struct Blocks(Mutex<(Sender<()>, Receiver<()>)>);
+
+    impl Wake for Blocks {
+        fn wake(self: Arc<Self>) {
+            let blocks = lock(&self.0);
+            blocks.0.send(()).unwrap();
+            let _ = blocks.1.recv();
+        }
+    }
+
+    #[test]
+    fn a_tenure_that_ends_while_a_turn_takes_effect_knows_the_turn() {
+        let mut scene = Scene::new();
+        let ((wakes, woken), (goes_on, blocks)) = (channel(), channel());
+        let waker = Waker::from(Arc::new(Blocks(Mutex::new((wakes, blocks)))));
+        let asked = Pin::new(&mut scene.asked);
+        assert!(
+            asked
+                .poll(&mut task::Context::from_waker(&waker))
+                .is_pending()
+        );
+        assert!(!scene.tenure.is_committing());
+        scene.lease.renew(40, 30);
+        woken.recv().unwrap();
+        // The end of the tenure does not wait for the waker.
+        scene.tenure.end();
+        assert!(scene.tenure.is_committing());
+        let next = scene.tenure.next(Arc::clone(&scene.lease));
+        assert!(next.is_committing() && !next.is_over());
+        drop(goes_on);
+        assert_eq!(scene.asked.wait(), Ok(()));
+        while scene.tenure.is_committing() {
             thread::yield_now();
         }
-        tenure.close();
-        tenure.end();
-        tenure.open();
-        lease.renew(40, 30);
-        assert_eq!(asked.wait(), Err(NoReply::Dropped));
     }
 
     #[test]

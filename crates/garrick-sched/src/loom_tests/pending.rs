@@ -93,6 +93,18 @@ fn loom_a_turn_that_is_undone_later_releases_nothing() {
 }
 
 #[test]
+fn loom_a_turn_whose_worker_decides_waits_again_or_has_its_effects() {
+    check_long(2, || {
+        let decides: fn(Pending) = |pending| pending.when_due(|due| due.commit());
+        assert_eq!(run(decides, 1, false), [1]);
+    });
+    check_long(2, || {
+        let decides: fn(Pending) = |pending| pending.when_due(|due| due.wait().commit());
+        assert!(run(decides, 1, true).len() <= 1);
+    });
+}
+
+#[test]
 fn loom_a_sponsor_that_ends_now_waits_for_the_decision() {
     check_long(2, || assert!(run(Pending::commit, 1, true).len() <= 1));
 }

@@ -16,6 +16,11 @@
 //! 4. The owner takes the note, and finishes the turn after it has handled all other notes
 //!    (`worker/pending.rs`). It stages the effects again, and commits or undoes them.
 //!
+//! Between steps 3 and 4, the owner may be in a long turn. If the commit depends on a condition
+//! that may end in the meantime, the decision of step 3 is a function ([`Pending::when_due`]). The
+//! owner calls the function in step 4, immediately before it would finish the turn. The function
+//! commits the turn, undoes it, or lets it wait for another decision (`worker/due.rs`).
+//!
 //! A turn can have parts. [`Turn::next_message`] sets aside the effects of the message that the
 //! turn has just handled, and takes the next message. One decision applies to all parts. If the
 //! last part panics or is discarded, it is undone before step 1. From this undo on, the cell is
@@ -32,12 +37,21 @@ use garrick_core::prim::Mutex;
 use crate::cell::{CellPtr, Kind};
 use crate::runtime::address::{deliver_note, release_foreign};
 use crate::runtime::current;
+use crate::world::Nanos;
 
-/// The decision about a turn: to commit or to undo the turn.
+/// Reason that is reported for a turn that is undone because nobody has decided about it.
+pub(crate) const NO_DECISION: &str = "nobody has decided about the turn";
+
+/// Function that decides about a turn when the worker of the turn is about to finish it.
+pub(crate) type WhenDue = Box<dyn FnOnce(Due<'_>) + Send>;
+
+/// The decision about a turn: to commit or to undo the turn, or who decides.
 pub(crate) enum Decision {
     Commit,
     /// The turn is undone, and its task fails with this message.
     Undo(String),
+    /// The worker of the turn calls this function, which decides.
+    WhenDue(WhenDue),
 }
 
 /// Shared memory for the decision about a turn. One thread writes the decision, and the worker of
@@ -91,6 +105,15 @@ impl Pending {
         self.decide(Decision::Undo(why.into()));
     }
 
+    /// Lets `decide` decide about the turn. The worker of the turn calls `decide` when it is about
+    /// to finish the turn, so that no other turn comes between the decision and its effects.
+    ///
+    /// `decide` belongs to no turn, and must not block. A panic of `decide` is caught. If `decide`
+    /// makes no decision, the turn is undone.
+    pub fn when_due(mut self, decide: impl FnOnce(Due<'_>) + Send + 'static) {
+        self.decide(Decision::WhenDue(Box::new(decide)));
+    }
+
     fn decide(&mut self, decision: Decision) {
         let Some(cell) = self.cell.take() else {
             return;
@@ -107,12 +130,67 @@ impl Pending {
     }
 }
 
+/// A turn that its worker is about to finish. The worker implements it.
+pub(crate) trait Finishing {
+    fn lease_now(&self) -> Nanos;
+
+    /// Commits the turn. When this method returns, the effects have taken place.
+    fn commit(&mut self);
+
+    /// Lets the worker undo the turn when the function that decides has returned.
+    fn undo(&mut self, why: String);
+
+    /// Lets the turn wait for another decision.
+    fn wait(&mut self) -> Pending;
+}
+
+/// The right to decide about a turn that its worker is about to finish. [`Pending::when_due`]
+/// passes it to a function.
+///
+/// If a `Due` is dropped, the turn is undone.
+pub struct Due<'a>(&'a mut dyn Finishing);
+
+impl<'a> Due<'a> {
+    /// Creates the right to decide about a turn. The caller undoes the turn if there is no
+    /// decision.
+    pub(crate) fn new(turn: &'a mut dyn Finishing) -> Self {
+        Self(turn)
+    }
+
+    /// Returns the time by the clock for leases, like [`Turn::lease_now`](crate::Turn::lease_now).
+    #[must_use]
+    pub fn lease_now(&self) -> Nanos {
+        self.0.lease_now()
+    }
+
+    /// Commits the turn. When this method returns, the effects have taken place. They wake askers,
+    /// so this method calls foreign code.
+    pub fn commit(self) {
+        self.0.commit();
+    }
+
+    /// Undoes the turn and lets its task fail, as after a panic with the message `why`.
+    pub fn undo(self, why: impl Into<String>) {
+        self.0.undo(why.into());
+    }
+
+    /// Lets the turn wait for another decision. Returns the right to make this decision.
+    #[must_use]
+    pub fn wait(self) -> Pending {
+        self.0.wait()
+    }
+}
+
+impl fmt::Debug for Due<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Due").finish_non_exhaustive()
+    }
+}
+
 impl Drop for Pending {
     fn drop(&mut self) {
         if self.cell.is_some() {
-            self.decide(Decision::Undo(
-                "nobody has decided about the turn".to_owned(),
-            ));
+            self.decide(Decision::Undo(NO_DECISION.to_owned()));
         }
     }
 }
@@ -120,5 +198,15 @@ impl Drop for Pending {
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pending").finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::Decision;
+
+    #[test]
+    fn a_decision_is_as_small_as_its_reason() {
+        assert_eq!(size_of::<Option<Decision>>(), size_of::<String>());
     }
 }

@@ -425,6 +425,10 @@ impl<M: Travels> Region<M> {
                 phase: Phase::Stops { until },
                 ..
             } if cx.now() >= *until => self.stop_entities(number, cx),
+            Place::HandsOver {
+                phase: Phase::Commits,
+                ..
+            } => self.tell_emptied(number, cx),
             _ => {}
         }
         self.pass_waiting(number, cx);

@@ -149,7 +149,7 @@ impl<M: Travels> Region<M> {
             Place::HandsOver { phase, .. } => match phase {
                 Phase::Waits { .. } => false,
                 Phase::Stops { .. } => true,
-                Phase::Stopped => return self.return_queue(number, queue, cx),
+                Phase::Commits | Phase::Stopped => return self.return_queue(number, queue, cx),
             },
             Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
                 self.return_queue(number, queue, cx);
@@ -196,7 +196,7 @@ impl<M: Travels> Region<M> {
         let until = match *phase {
             Phase::Waits { .. } => cx.now().saturating_add(within.unwrap_or(0)),
             Phase::Stops { until } => until,
-            Phase::Stopped => return,
+            Phase::Commits | Phase::Stopped => return,
         };
         *phase = Phase::Stops { until };
         shard.stop_all();
@@ -205,22 +205,18 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Tells the placer (the actor that decides about shards) to give a shard to another node. From
-    /// then on, turns of entities that have not ended have no effect.
+    /// Abandons the entities of a shard that have not ended. From then on, none of their turns
+    /// begins to take effect.
     fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         if let Place::HandsOver { phase, .. } = &mut shard.place {
-            *phase = Phase::Stopped;
+            *phase = Phase::Commits;
         }
         if let Some(tenure) = &shard.tenure {
             tenure.end();
         }
-        let emptied = PlacerMsg::Emptied {
-            kind: self.kind.clone(),
-            shard: number,
-            revision: shard.revision,
-        };
-        let _ = cx.send(&self.placer, emptied);
+        self.tell_emptied(number, cx);
+        let shard = &mut self.shards[number as usize];
         let mut left: Vec<_> = shard.entities.iter_mut().collect();
         // In an order that is the same in each run of a simulation.
         left.sort_unstable_by(|one, other| one.0.cmp(other.0));
@@ -232,6 +228,30 @@ impl<M: Travels> Region<M> {
             self.gate.waits_no_more(queue.len());
             self.return_queue(number, queue, cx);
         }
+    }
+
+    /// Tells the placer (the actor that decides about shards) to give a shard to another node,
+    /// unless turns of its entities are just taking effect.
+    pub(super) fn tell_emptied(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
+        let shard = &mut self.shards[number as usize];
+        let Place::HandsOver { phase, .. } = &mut shard.place else {
+            return;
+        };
+        if shard
+            .tenure
+            .as_ref()
+            .is_some_and(|tenure| tenure.is_committing())
+        {
+            // The next tick looks again.
+            return;
+        }
+        *phase = Phase::Stopped;
+        let emptied = PlacerMsg::Emptied {
+            kind: self.kind.clone(),
+            shard: number,
+            revision: shard.revision,
+        };
+        let _ = cx.send(&self.placer, emptied);
     }
 
     /// Drops all messages of a shard that have waited for too long, even if other messages wait

@@ -557,9 +557,11 @@ impl Simulation {
         let children = self.running.children();
         self.running.begin_step(false);
         self.running.set_parent(task.name, task.children);
-        self.worker(from.node as usize).finish_woken(cell);
+        let is_undecided = self.worker(from.node as usize).finish_woken(cell);
         self.running.end_step();
-        self.air.release(index);
+        if !is_undecided {
+            self.air.release(index);
+        }
         self.handle_events(from);
         self.take_arrivals(from);
         self.note_children(index, from.name);

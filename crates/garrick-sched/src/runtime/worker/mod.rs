@@ -28,6 +28,8 @@ mod timers;
 mod trail;
 mod undo;
 
+mod due;
+
 pub(crate) use closing::Closing;
 pub(crate) use limits::Limits;
 

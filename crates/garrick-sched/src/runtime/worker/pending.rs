@@ -23,7 +23,7 @@ use crate::runtime::watch::Ended;
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
-struct Waiting {
+pub(super) struct Waiting {
     /// All parts of the turn except the last part, oldest first. Each part contains the effects of
     /// one message.
     parts: Vec<Part>,
@@ -34,7 +34,7 @@ struct Waiting {
 }
 
 /// The next step after a turn has committed.
-enum After {
+pub(super) enum After {
     /// The task continues.
     GoOn,
     /// The task stops.
@@ -352,23 +352,29 @@ impl Worker {
         after: After,
         request: Request,
     ) {
-        self.count_for_others(cell);
-        let decided = Decided::default();
         let waiting = Waiting {
             parts,
             last,
             after,
-            decided: decided.clone(),
+            decided: Decided::default(),
         };
-        let at = cell.0.addr().get();
-        self.later.waiting.borrow_mut().insert(at, waiting);
         self.shared.note_undecided();
         // Step 2.
-        let pending = Pending::new(cell, decided);
+        let pending = self.store_waiting(cell, waiting);
         if let Err(panic) = quiet::call(|| request(pending)) {
             self.report_as(cell.table().name_of(), &panic, false);
         }
         self.commit();
+    }
+
+    /// Stores a turn of `cell` until its commit is decided. Returns the right to decide.
+    pub(super) fn store_waiting(&self, cell: CellPtr, mut waiting: Waiting) -> Pending {
+        self.count_for_others(cell);
+        let decided = Decided::default();
+        waiting.decided = decided.clone();
+        let at = cell.0.addr().get();
+        self.later.waiting.borrow_mut().insert(at, waiting);
+        Pending::new(cell, decided)
     }
 
     /// Finishes all turns whose commit was decided in the meantime (`runtime/pending.rs`, step 4).
@@ -394,6 +400,8 @@ impl Worker {
         if let Some(waiting) = waiting {
             self.begin_to_finish();
             self.undo_parts(waiting.parts, waiting.last);
+            // A decision that was made, but will not be applied, may have a destructor.
+            quiet::drop(waiting.decided.take());
         }
     }
 
@@ -401,30 +409,45 @@ impl Worker {
     fn finish_later(&self, cell: CellPtr, waiting: Waiting, decision: Decision) {
         // The cell keeps the mark SCHEDULED until its turn is finished. So nothing that happens
         // meanwhile runs or frees it.
-        self.begin_to_finish();
-        let Waiting { parts, last, .. } = waiting;
         match decision {
             Decision::Commit => {
-                self.commit_parts(cell, parts.into_iter().chain(last));
-                match waiting.after {
-                    After::GoOn => self.end_later(cell),
-                    After::Stop => self.stop(cell, &Ended::Stopped),
-                    After::Fail(why) => {
-                        self.let_others();
-                        self.fail(cell, &why, true);
-                    }
-                }
+                let after = self.commit_waiting(cell, waiting);
+                self.go_on_after(cell, after);
             }
-            Decision::Undo(why) => {
-                self.undo_parts(parts, last);
-                self.let_others();
-                self.turn_failed(cell.table(), || why.clone());
-                self.commit();
+            Decision::Undo(why) => self.undo_waiting(cell, waiting, &why),
+            Decision::WhenDue(decide) => self.finish_due(cell, waiting, decide),
+        }
+        self.commit();
+    }
+
+    /// Commits a turn that has waited for the decision. Returns the next step.
+    pub(super) fn commit_waiting(&self, cell: CellPtr, waiting: Waiting) -> After {
+        self.begin_to_finish();
+        self.commit_parts(cell, waiting.parts.into_iter().chain(waiting.last));
+        waiting.after
+    }
+
+    /// Takes the next step after a turn has committed.
+    pub(super) fn go_on_after(&self, cell: CellPtr, after: After) {
+        match after {
+            After::GoOn => self.end_later(cell),
+            After::Stop => self.stop(cell, &Ended::Stopped),
+            After::Fail(why) => {
                 self.let_others();
                 self.fail(cell, &why, true);
             }
         }
+    }
+
+    /// Undoes a turn that has waited for the decision, and lets its task fail.
+    pub(super) fn undo_waiting(&self, cell: CellPtr, waiting: Waiting, why: &str) {
+        self.begin_to_finish();
+        self.undo_parts(waiting.parts, waiting.last);
+        self.let_others();
+        self.turn_failed(cell.table(), || why.to_owned());
         self.commit();
+        self.let_others();
+        self.fail(cell, why, true);
     }
 
     /// Prepares this worker to finish a turn, after the decision about its commit.

@@ -214,11 +214,13 @@ impl Worker {
     }
 
     /// Commits or undoes the last turn of a cell, if its commit was decided. The cell has got a
-    /// WAKE note (a request for an activation). Runs no further turn.
-    pub(crate) fn finish_woken(&self, cell: CellPtr) {
+    /// WAKE note (a request for an activation). Runs no further turn. Returns true if the turn
+    /// waits for a decision again, or still.
+    pub(crate) fn finish_woken(&self, cell: CellPtr) -> bool {
         let _entered = Entered::new(self);
         self.finish_one(cell);
         self.stop_running();
+        self.later.is_undecided(cell)
     }
 
     /// Stops a task, because the worker is about to close.
