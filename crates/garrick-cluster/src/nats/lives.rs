@@ -14,6 +14,10 @@ use crate::name::NodeName;
 /// Maximum number of nodes that are known only from their frames.
 const HINTS_MAX: usize = 1_024;
 
+/// Maximum number of ended incarnations that are remembered. If there are more, the oldest one is
+/// forgotten. A late frame of a forgotten incarnation makes its node known again from this frame.
+const ENDED_MAX: usize = 1_024;
+
 /// A table of the nodes of a cluster.
 pub(super) struct Lives {
     cluster: String,
@@ -34,6 +38,22 @@ struct Life {
     subject: Option<Subject>,
     /// True if the incarnation was read from the node's record, and not only from a frame.
     is_sure: bool,
+}
+
+impl Known {
+    /// Forgets the oldest ended incarnation if there are more than [`ENDED_MAX`]. Takes time for
+    /// each known node, but nodes leave rarely.
+    fn forget_ended(&mut self) {
+        let nodes = self.nodes.iter();
+        let ended = nodes.filter(|(_, life)| life.subject.is_none());
+        let ended: Vec<_> = ended.map(|(node, life)| (life.number, node)).collect();
+        if ended.len() > ENDED_MAX
+            && let Some((_, oldest)) = ended.into_iter().min()
+        {
+            let oldest = Arc::clone(oldest);
+            self.nodes.remove(&oldest);
+        }
+    }
 }
 
 impl Lives {
@@ -93,6 +113,7 @@ impl Lives {
         let was_hint = !life.is_sure;
         (life.subject, life.is_sure) = (None, true);
         known.hints -= usize::from(was_hint);
+        known.forget_ended();
     }
 
     /// Adds the node that has sent a frame. The reply subject `own` of the frame contains the name
@@ -129,7 +150,7 @@ impl fmt::Debug for Lives {
 
 #[cfg(test)]
 mod tests {
-    use super::{HINTS_MAX, Lives};
+    use super::{ENDED_MAX, HINTS_MAX, Lives};
     use crate::name::NodeName;
 
     fn subject(lives: &Lives, node: &str) -> Option<String> {
@@ -159,6 +180,24 @@ mod tests {
         assert_eq!(subject(&lives, "a"), None);
         lives.learn("g.c.n.a.4");
         assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.4");
+    }
+
+    #[test]
+    fn nodes_that_have_left_are_forgotten() {
+        let lives = Lives::new("c");
+        lives.set(&NodeName::new("stays").unwrap(), 1);
+        for number in 2..=3_000 {
+            let node = NodeName::new(&format!("x{number}")).unwrap();
+            lives.set(&node, number);
+            lives.remove(&node);
+        }
+        assert_eq!(lives.read().nodes.len(), ENDED_MAX + 1);
+        assert_eq!(lives.len(), 1);
+        // A late frame of a node that has left just now.
+        lives.learn("g.c.n.x3000.3000");
+        assert_eq!(subject(&lives, "x3000"), None);
+        lives.learn("g.c.n.x3000.3001");
+        assert!(subject(&lives, "x3000").is_some());
     }
 
     #[test]

@@ -1,20 +1,18 @@
 //! A placement within a process.
 
-use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
 
-use bytes::Bytes;
 use garrick_actor::{Actor, Address, Context, Handle, Internal};
-use hashbrown::HashMap;
 
-use super::{Change, News, Outcome, Placement, Record, Request};
+use super::table::Table;
+use super::{Change, News, Outcome, Placement, Request};
 use crate::error::JoinError;
 
 /// A placement within a process, for clusters without a server, for tests and for simulations.
 /// Clones are handles to the same placement.
 ///
-/// An actor owns the records. In a simulation, requests of other nodes and the answers to them are
+/// An actor owns the records. The 1,024 latest deletions are remembered for those who read only
+/// changes. In a simulation, requests of other nodes and the answers to them are
 /// messages between nodes, so links and partitions can delay and lose them.
 #[derive(Clone)]
 pub struct LocalPlacement {
@@ -24,10 +22,8 @@ pub struct LocalPlacement {
 /// The records of a placement within a process.
 #[derive(Default)]
 struct Store {
-    /// Records by key, including deleted records.
-    records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys of the records, by the last revision of each record.
-    changes: BTreeMap<u64, Arc<str>>,
+    table: Table,
+    /// Revision of the last change.
     revision: u64,
     watchers: Vec<Address<News>>,
 }
@@ -67,24 +63,6 @@ impl Placement for LocalPlacement {
 }
 
 impl Store {
-    fn read(&self, since: u64) -> News {
-        let record = |key: &Arc<str>| {
-            let (revision, value) = &self.records[key];
-            Record {
-                key: key.clone(),
-                revision: *revision,
-                value: value.clone(),
-            }
-        };
-        let records = self.changes.range(since + 1..).map(|(_, key)| record(key));
-        let is_whole = since == 0;
-        News::Records {
-            records: (records.filter(|record| !is_whole || record.value.is_some())).collect(),
-            revision: self.revision,
-            is_whole,
-        }
-    }
-
     fn change(&mut self, change: Change) -> Outcome {
         if let Err(error) = change.check() {
             return Outcome::Invalid(error);
@@ -95,21 +73,20 @@ impl Store {
             value,
             ..
         } = change;
-        let known = self.records.get(&key);
-        let revision = known.map_or(0, |(revision, _)| *revision);
-        let is_there = known.is_some_and(|(_, value)| value.is_some());
-        let current = if is_there { revision } else { 0 };
+        let current = match self.table.get(&key) {
+            Some((revision, Some(_))) => revision,
+            // The record was deleted, or there was none.
+            Some((_, None)) | None => 0,
+        };
         if current != expected {
             return Outcome::Refused;
         }
-        if !is_there && value.is_none() {
+        if current == 0 && value.is_none() {
             // Nothing is deleted.
             return Outcome::Refused;
         }
         self.revision += 1;
-        self.changes.remove(&revision);
-        self.changes.insert(self.revision, key.clone());
-        self.records.insert(key, (self.revision, value));
+        self.table.apply(key, self.revision, value);
         Outcome::Changed(self.revision)
     }
 
@@ -130,7 +107,7 @@ impl Actor for Store {
     fn receive(&mut self, request: Request, cx: &mut Context<'_, Request>) {
         match request {
             Request::Read { since, to } => {
-                let _ = cx.send(&to, self.read(since));
+                let _ = cx.send(&to, self.table.read(since, self.revision));
             }
             Request::Change { change, to } => {
                 let (key, ticket) = (change.key.clone(), change.ticket);

@@ -1,5 +1,7 @@
 //! Placements: records that all nodes of a cluster share.
 
+mod table;
+
 mod local;
 
 use std::fmt;
@@ -9,6 +11,8 @@ use bytes::Bytes;
 use garrick_actor::Address;
 
 pub use local::LocalPlacement;
+#[cfg(feature = "nats")]
+pub(crate) use table::Table;
 
 /// Maximum length of a key in bytes.
 pub const KEY_BYTES_MAX: usize = 255;

@@ -5,14 +5,13 @@
 //! *exact* if it equals a state that all records had at the same time. An exact copy stays exact
 //! until a change is left out, and becomes exact again when all changes were reported.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use garrick_actor::Address;
 use hashbrown::HashMap;
 
-use crate::placement::{News, Record};
+use crate::placement::{News, Table};
 
 /// Maximum number of waiting reads. Further reads are not answered.
 const READS_MAX: usize = 1_024;
@@ -28,12 +27,10 @@ pub(super) struct Told {
     pub(super) is_last: bool,
 }
 
-/// Records by key, including deleted records.
+/// Records by key, including the latest deleted records.
 #[derive(Default)]
 struct Picture {
-    records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys of the records, by the last revision of each record.
-    changes: BTreeMap<u64, Arc<str>>,
+    table: Table,
     /// Revision of the last reported change.
     last: u64,
 }
@@ -48,8 +45,6 @@ pub(super) struct Mirror {
     /// Last revision at which the copy was exact (equal to a state that all records had at one
     /// time). `None` if the copy was never exact.
     exact: Option<u64>,
-    /// Last revision at which a record may have been deleted without a report of the deletion.
-    forgotten: u64,
     /// Changes by this node that the watch has not reported yet, by the keys of the records. For
     /// each change: its revision, and true if the record exists after the change.
     own: HashMap<Arc<str>, (u64, bool)>,
@@ -79,14 +74,8 @@ pub(super) enum Expected {
 
 impl Picture {
     fn apply(&mut self, told: Told) {
-        let before = self.records.get(&told.key).map(|(revision, _)| *revision);
-        if before.is_some_and(|before| before >= told.revision) {
-            return;
-        }
-        self.changes.remove(&before.unwrap_or(0));
-        self.changes.insert(told.revision, Arc::clone(&told.key));
-        self.records.insert(told.key, (told.revision, told.value));
         self.last = self.last.max(told.revision);
+        self.table.apply(told.key, told.revision, told.value);
     }
 }
 
@@ -148,11 +137,8 @@ impl Mirror {
     /// Replaces the copy with the records that the new watch has reported.
     fn replace(&mut self) {
         let Some(next) = self.next.take() else { return };
-        let before = std::mem::replace(&mut self.picture, next);
-        let has_vanished = |key| !self.picture.records.contains_key(key);
-        if before.records.keys().any(has_vanished) {
-            self.forgotten = self.picture.last;
-        }
+        self.picture.last = next.last;
+        self.picture.table.replace(next.table, next.last);
         self.exact = Some(self.picture.last);
         self.forget_own();
     }
@@ -179,7 +165,7 @@ impl Mirror {
     /// Compares a record with the revision that a change expects.
     pub(super) fn expected(&self, key: &str, revision: u64) -> Expected {
         let own = self.own.get(key).filter(|(own, _)| *own == revision);
-        let told = self.picture.records.get(key);
+        let told = self.picture.table.get(key);
         let told = told.filter(|(told, _)| *told == revision);
         let is_there = match (own, told) {
             (Some((_, is_there)), _) => *is_there,
@@ -196,8 +182,8 @@ impl Mirror {
 
     /// Returns the revision at which a record was deleted, or 0 if no deletion is known.
     pub(super) fn deletion(&self, key: &str) -> u64 {
-        let told = self.picture.records.get(key);
-        let told = told.map_or((0, true), |(revision, value)| (*revision, value.is_some()));
+        let told = self.picture.table.get(key);
+        let told = told.map_or((0, true), |(revision, value)| (revision, value.is_some()));
         let own = self.own.get(key).copied().unwrap_or((0, true));
         let (revision, is_there) = if own.0 > told.0 { own } else { told };
         if is_there { 0 } else { revision }
@@ -222,30 +208,8 @@ impl Mirror {
         self.reads = waiting;
         let ready = ready.into_iter();
         ready
-            .map(|(since, _, to)| (to, self.answer(since, exact)))
+            .map(|(since, _, to)| (to, self.picture.table.read(since, exact)))
             .collect()
-    }
-
-    fn answer(&self, since: u64, exact: u64) -> News {
-        let is_whole = since == 0 || since < self.forgotten;
-        let since = if is_whole { 0 } else { since };
-        let record = |key: &Arc<str>| {
-            let (revision, value) = &self.picture.records[key];
-            Record {
-                key: Arc::clone(key),
-                revision: *revision,
-                value: value.clone(),
-            }
-        };
-        let changes = self.picture.changes.range(since.saturating_add(1)..);
-        let records = changes.map(|(_, key)| record(key));
-        News::Records {
-            records: records
-                .filter(|record| !is_whole || record.value.is_some())
-                .collect(),
-            revision: exact,
-            is_whole,
-        }
     }
 }
 
