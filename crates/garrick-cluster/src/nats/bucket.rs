@@ -1,13 +1,39 @@
 //! Key-value buckets of a cluster.
 
-use async_nats::Client;
+use std::time::Duration;
+
+use async_nats::header::NATS_MESSAGE_TTL;
 use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::kv::{Entry, Operation, Store};
 use async_nats::jetstream::stream;
+use async_nats::{Client, HeaderMap};
 use bytes::Bytes;
 
 use super::builder::REQUEST_WITHIN;
 use super::error::{NatsError, with_sources};
+
+/// Name of the header that marks a message as the deletion of a record. The header's value is
+/// `DEL`.
+pub(super) const OPERATION: &str = "KV-Operation";
+
+/// Returns the headers of a message that deletes a record. The server forgets the message after
+/// `time`, in whole seconds, if its bucket allows this. Buckets of earlier versions of Garrick do
+/// not allow this. In these buckets, deletions are kept forever.
+pub(super) fn deletion(store: &Store, time: Duration) -> HeaderMap {
+    let mut headers = expiring(store, time);
+    headers.insert(OPERATION, "DEL");
+    headers
+}
+
+/// Returns the headers of a message that the server forgets after `time`, in whole seconds, if its
+/// bucket allows this.
+pub(super) fn expiring(store: &Store, time: Duration) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    if store.stream.cached_info().config.allow_message_ttl {
+        headers.insert(NATS_MESSAGE_TTL, time.as_secs().max(1).to_string());
+    }
+    headers
+}
 
 /// Returns a copy of the value of a record. Returns `None` if the record was deleted.
 ///
@@ -46,8 +72,9 @@ impl Bucket {
             num_replicas: self.replicas,
             discard: stream::DiscardPolicy::New,
             deny_delete: true,
-            // Reads are answered by the leader. Records do not expire: see `lease`.
+            // Reads are answered by the leader. Records do not expire (`lease`), but deletions do.
             allow_direct: false,
+            allow_message_ttl: true,
             ..stream::Config::default()
         };
         let created = context.create_stream(config).await;

@@ -20,6 +20,11 @@ pub(super) const REQUEST_WITHIN: Duration = Duration::from_secs(2);
 /// Time limit for connecting to one server.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
+/// Time for which the server keeps the deletion of a record. Deletions are kept only for nodes
+/// whose watch is late: a node whose watch has reported nothing for a part of this time reads all
+/// records again (`placement/follow.rs`).
+const DELETED_FOR: Duration = Duration::from_secs(3_600);
+
 /// Maximum time between two attempts to connect again.
 const AGAIN_AFTER_MAX: Duration = Duration::from_millis(512);
 
@@ -43,6 +48,8 @@ pub struct NatsBuilder {
     pub(super) join_within: Duration,
     pub(super) label: String,
     pub(super) runtime: Option<Handle>,
+    /// Time for which the server keeps the deletions of records.
+    pub(super) deleted_for: Duration,
 }
 
 #[derive(Clone)]
@@ -66,6 +73,18 @@ impl NatsBuilder {
             join_within: Duration::from_secs(20),
             label: "garrick".to_owned(),
             runtime: None,
+            deleted_for: DELETED_FOR,
+        }
+    }
+
+    /// Sets the time for which the server keeps the deletions of records, for tests. At least one
+    /// second. The time must be the same on all nodes of a cluster.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn deleted_for(self, deleted_for: Duration) -> Self {
+        Self {
+            deleted_for,
+            ..self
         }
     }
 

@@ -13,9 +13,10 @@
 //!                                unsure            another's, or deleted: lost
 //! ```
 //!
-//! Clocks of other machines are not used, and records on the server do not expire. While the server
-//! accepts no updates, no node can renew its record, so no record may be replaced. Therefore a
-//! candidate (a node that waits for the name) measures for how long a record is unchanged, but
+//! Clocks of other machines are not used, and records on the server do not expire. (Deletions do,
+//! but nothing depends on them, because the revisions of a bucket are never used again.) While the
+//! server accepts no updates, no node can renew its record, so no record may be replaced. Therefore
+//! a candidate (a node that waits for the name) measures for how long a record is unchanged, but
 //! starts again when one of its own updates fails. To find out whether updates succeed, the
 //! candidate updates a separate key. A read would not show whether updates succeed: a server
 //! without a majority can still answer reads.
@@ -25,13 +26,17 @@
 
 use std::time::Duration;
 
+use async_nats::jetstream::Context;
 use async_nats::jetstream::kv::{Store, UpdateErrorKind};
+use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use bytes::Bytes;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::bucket::{OPERATION, deletion, expiring};
 use super::error::with_sources;
-use super::names::probe;
+use super::names::probe as probe_key;
+use super::publish::{Outgoing, Published, publish};
 use crate::name::NodeName;
 
 /// Time for which another node's record must be unchanged before it is replaced.
@@ -117,7 +122,7 @@ async fn read(store: &Store, node: &NodeName) -> Result<Record, String> {
         Err(error) => return Err(with_sources(&error)),
     };
     let revision = message.sequence;
-    if message.headers.get("KV-Operation").is_some() {
+    if message.headers.get(OPERATION).is_some() {
         return Ok(Record::Free { revision });
     }
     Ok(match Holder::parse(&message.payload) {
@@ -154,10 +159,45 @@ pub(super) enum Unclaimed {
     TimedOut(String),
 }
 
+/// The bucket with the records of the nodes.
+#[derive(Debug, Clone)]
+pub(super) struct NameBucket {
+    pub(super) store: Store,
+    pub(super) context: Context,
+    /// Time for which the server keeps a deletion.
+    pub(super) deleted_for: Duration,
+}
+
+impl NameBucket {
+    /// Writes to the separate key of a candidate (a node that waits for a name). The server forgets
+    /// this record like a deletion.
+    async fn probe(&self, node: &NodeName) -> Result<(), String> {
+        let probe = PublishMessage::build().headers(expiring(&self.store, self.deleted_for));
+        let subject = format!("{}{}", self.store.prefix, probe_key(node));
+        let sent = self.context.send_publish(subject, probe).await;
+        let ack = sent.map_err(|error| with_sources(&error))?;
+        ack.await.map_err(|error| with_sources(&error))?;
+        Ok(())
+    }
+
+    /// Deletes the record of a node, if the record has the revision `revision`. Returns true if the
+    /// record was deleted.
+    async fn delete(&self, node: &NodeName, revision: u64) -> bool {
+        let message = Outgoing {
+            stream: &self.store.stream_name,
+            subject: format!("{}{node}", self.store.prefix),
+            headers: deletion(&self.store, self.deleted_for),
+            content: Bytes::new(),
+            after: revision,
+        };
+        matches!(publish(&self.context, message).await, Published::Stored(_))
+    }
+}
+
 /// The right of a node to its name.
 #[derive(Debug)]
 pub(super) struct Lease {
-    store: Store,
+    bucket: NameBucket,
     node: NodeName,
     holder: Holder,
     /// Last known revision of this node's own record.
@@ -184,7 +224,7 @@ struct Seen {
 
 /// Tries to claim a name until a time limit has passed.
 pub(super) async fn claim(
-    store: Store,
+    bucket: NameBucket,
     node: NodeName,
     until: Instant,
 ) -> Result<Lease, Unclaimed> {
@@ -194,12 +234,12 @@ pub(super) async fn claim(
     let id = u128::from_le_bytes(id);
     let (mut seen, mut failure): (Option<Seen>, String) = (None, "no answer".to_owned());
     while Instant::now() < until {
-        let looked = look(&store, &node, id, &mut seen);
+        let looked = look(&bucket, &node, id, &mut seen);
         match timeout(LOOK_WITHIN, looked).await {
             Ok(Ok(Some(revision))) => {
                 let holder = Holder { id, life: revision };
                 return Ok(Lease {
-                    store,
+                    bucket,
                     node,
                     holder,
                     revision,
@@ -220,14 +260,14 @@ pub(super) async fn claim(
 /// record if the name was claimed. After a failure, the time for which the record must stay
 /// unchanged starts again.
 async fn look(
-    store: &Store,
+    bucket: &NameBucket,
     node: &NodeName,
     id: u128,
     seen: &mut Option<Seen>,
 ) -> Result<Option<u64>, Unclaimed> {
     let before = Instant::now();
-    let put = store.put(probe(node), Bytes::new()).await;
-    put.map_err(|error| Unclaimed::TimedOut(with_sources(&error)))?;
+    let store = &bucket.store;
+    bucket.probe(node).await.map_err(Unclaimed::TimedOut)?;
     let record = read(store, node).await.map_err(Unclaimed::TimedOut)?;
     let revision = record.revision();
     let is_free = match record {
@@ -268,7 +308,14 @@ impl Lease {
     /// Renews the record.
     pub(super) async fn renew(&mut self) -> Renewed {
         let content = self.holder.to_bytes();
-        match update(&self.store, self.node.as_str(), content, self.revision).await {
+        match update(
+            &self.bucket.store,
+            self.node.as_str(),
+            content,
+            self.revision,
+        )
+        .await
+        {
             Updated::Done(revision) => {
                 (self.revision, self.refusals) = (revision, 0);
                 Renewed::Held
@@ -283,7 +330,7 @@ impl Lease {
 
     /// Finds out why an update was refused.
     async fn look_again(&mut self) -> Renewed {
-        let record = match read(&self.store, &self.node).await {
+        let record = match read(&self.bucket.store, &self.node).await {
             Ok(record) => record,
             Err(why) => return Renewed::Unsure(why),
         };
@@ -302,10 +349,9 @@ impl Lease {
     /// Deletes the record, if it still belongs to this node.
     pub(super) async fn release(mut self) {
         for _ in 0..2 {
-            let delete =
-                (self.store).delete_expect_revision(self.node.as_str(), Some(self.revision));
+            let is_deleted = self.bucket.delete(&self.node, self.revision).await;
             // After a renewal without an answer, the revision is another one.
-            if delete.await.is_ok() || self.look_again().await != Renewed::Held {
+            if is_deleted || self.look_again().await != Renewed::Held {
                 return;
             }
         }

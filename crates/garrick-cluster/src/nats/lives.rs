@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_nats::Subject;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::names::{node_of, subject};
 use crate::name::NodeName;
@@ -106,8 +106,30 @@ impl Lives {
 
     /// Records that the record of a node was deleted.
     pub(super) fn remove(&self, node: &NodeName) {
+        self.end(node.as_str());
+    }
+
+    /// Records which nodes have records. The records of all other nodes were deleted, although the
+    /// deletions may not have been reported.
+    pub(super) fn keep(&self, nodes: &HashSet<String>) {
+        let is_gone = |node: &Arc<str>, life: &Life| {
+            life.is_sure && life.subject.is_some() && !nodes.contains(&**node)
+        };
+        let gone: Vec<_> = {
+            let known = self.read();
+            let gone = known
+                .nodes
+                .iter()
+                .filter(|(node, life)| is_gone(node, life));
+            gone.map(|(node, _)| Arc::clone(node)).collect()
+        };
+        gone.iter().for_each(|node| self.end(node));
+    }
+
+    /// Ends the incarnation of a node.
+    fn end(&self, node: &str) {
         let mut known = self.write();
-        let Some(life) = known.nodes.get_mut(node.as_str()) else {
+        let Some(life) = known.nodes.get_mut(node) else {
             return;
         };
         let was_hint = !life.is_sure;
@@ -180,6 +202,20 @@ mod tests {
         assert_eq!(subject(&lives, "a"), None);
         lives.learn("g.c.n.a.4");
         assert_eq!(subject(&lives, "a").unwrap(), "g.c.n.a.4");
+    }
+
+    #[test]
+    fn nodes_without_records_have_ended_even_if_nobody_has_reported_it() {
+        let lives = Lives::new("c");
+        for node in ["a", "b", "d"] {
+            lives.set(&NodeName::new(node).unwrap(), 3);
+        }
+        lives.learn("g.c.n.hint.4");
+        lives.keep(&["a".to_owned(), "d".to_owned()].into_iter().collect());
+        let known = ["a", "b", "d", "hint"].map(|node| subject(&lives, node).is_some());
+        assert_eq!(known, [true, false, true, true]);
+        lives.learn("g.c.n.b.3");
+        assert_eq!(subject(&lives, "b"), None);
     }
 
     #[test]

@@ -13,11 +13,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_nats::connection::State;
+use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::kv::{Entry, Operation, Store};
 use async_nats::{Client, Message, Subject, Subscriber};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use garrick_actor::Address;
+use hashbrown::HashSet;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
@@ -28,7 +30,7 @@ use super::counts::{Counts, NameState, NatsSample, add};
 use super::echo::Echoes;
 use super::error::{NatsError, with_sources};
 use super::home::Alive;
-use super::lease::{Holder, Lease, RENEW_EVERY, Renewed, Unclaimed, claim};
+use super::lease::{Holder, Lease, NameBucket, RENEW_EVERY, Renewed, Unclaimed, claim};
 use super::lives::Lives;
 use super::names;
 use super::outbox::{Outbox, Parcel, Parcels, outbox};
@@ -159,7 +161,15 @@ pub(super) async fn join(joining: Joining) -> Result<Member, JoinError> {
         replicas: joining.builder.replicas,
     };
     let store = bucket.open(&client).await?;
-    let lease = match claim(store.clone(), name.clone(), until).await {
+    let names = NameBucket {
+        store: store.clone(),
+        context: ContextBuilder::new()
+            .timeout(REQUEST_WITHIN)
+            .ack_timeout(REQUEST_WITHIN)
+            .build(client.clone()),
+        deleted_for: joining.builder.deleted_for,
+    };
+    let lease = match claim(names, name.clone(), until).await {
         Ok(lease) => lease,
         Err(Unclaimed::Taken) => {
             let name = name.to_string();
@@ -443,10 +453,21 @@ async fn follow_once(store: &Store, lives: &Lives) -> String {
         Ok(news) => news,
         Err(error) => return with_sources(&error),
     };
+    // The nodes that were reported, until the watch has reported all records.
+    let mut told = Some(HashSet::new());
     while let Some(entry) = news.next().await {
-        match entry {
-            Ok(entry) => note(lives, &entry),
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(error) => return with_sources(&error),
+        };
+        note(lives, &entry);
+        let is_last = entry.delta == 0;
+        if let Some(nodes) = &mut told {
+            nodes.insert(entry.key);
+        }
+        if is_last && let Some(nodes) = told.take() {
+            // The server forgets deletions.
+            lives.keep(&nodes);
         }
     }
     "the watch of the nodes has ended".to_owned()

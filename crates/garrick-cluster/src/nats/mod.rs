@@ -20,13 +20,14 @@ mod lives;
 mod outbox;
 
 mod builder;
-mod lease;
 
 mod connection;
 
 mod bucket;
 mod echo;
 mod publish;
+
+mod lease;
 
 mod member;
 

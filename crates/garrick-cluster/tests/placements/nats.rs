@@ -3,10 +3,13 @@
 use std::time::{Duration, Instant};
 
 use garrick_actor::System;
+use garrick_cluster::Node;
 use garrick_cluster::nats::{NatsNet, NatsPlacement, permissions};
 use garrick_cluster::placement::Outcome;
+use garrick_testkit::HANGS_AFTER;
 
 use crate::checks::{User, check};
+use crate::names_come_and_go;
 use crate::proxy::{Proxy, To};
 use crate::server::Server;
 
@@ -104,8 +107,9 @@ fn what_is_deleted_while_a_node_is_cut_off_is_noticed() {
     assert_eq!(cut_off.read(0).1, before);
     let outcome = cut_off.change("kept", kept, Some(b"late"));
     assert!(matches!(outcome, Outcome::Unknown(_)), "{outcome:?}");
-    proxy.hold(&[]);
+    // Only a new watch comes through, and not what the server has told the earlier one.
     proxy.cut();
+    proxy.hold(&[]);
     let (records, _, is_whole) = cut_off.read_until(before, last);
     assert!(is_whole);
     let records: Vec<_> = records
@@ -116,6 +120,85 @@ fn what_is_deleted_while_a_node_is_cut_off_is_noticed() {
     assert_eq!(cut_off.change("kept", kept, None), Outcome::Refused);
     cut_off.must_change("purged", 0, Some(b"again"));
     cut_off.must_change("deleted", 0, Some(b"again"));
+}
+
+/// Returns the number of messages in the stream of a bucket, and the last sequence of the stream.
+fn stored(server: &Server, bucket: &str) -> (u64, u64) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.address()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let stream = context.get_stream(format!("KV_{bucket}")).await.unwrap();
+        let state = stream.get_info().await.unwrap().state;
+        (state.messages, state.last_sequence)
+    })
+}
+
+/// Waits until the stream of a bucket has only `messages` messages.
+fn until_stored(server: &Server, bucket: &str, messages: u64) {
+    let until = Instant::now() + HANGS_AFTER;
+    while stored(server, bucket).0 > messages {
+        assert!(Instant::now() < until, "the server forgets the deletions");
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn deleted_names_are_forgotten_by_the_server() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let proxy = Proxy::start(&server.address());
+    let system = System::new().unwrap();
+    let [here, cut_off] = [server.address(), proxy.address()].map(|address| {
+        let servers = NatsNet::builder(address).deleted_for(Duration::from_secs(1));
+        NatsPlacement::open(&system.handle(), servers, "test", "node").unwrap()
+    });
+    let mut here = User::new(&system.handle(), &here);
+    let mut cut_off = User::new(&system.handle(), &cut_off);
+    here.must_change("stays", 0, Some(b"1"));
+    let name = here.must_change("name.0", 0, Some(b"first"));
+    let (records, before, _) = cut_off.read_until(0, name);
+    assert_eq!(records.len(), 2);
+    // It does not learn of the deletions before the server has forgotten them.
+    proxy.hold(&[To::Server, To::Client]);
+    let deleted = here.must_change("name.0", name, None);
+    names_come_and_go(&mut here, 100);
+    until_stored(&server, "g_test_place", 1);
+    for expected in [name, deleted] {
+        // The revisions of a name that was forgotten are never valid again.
+        let outcome = here.change("name.0", expected, Some(b"late"));
+        assert_eq!(outcome, Outcome::Refused);
+    }
+    proxy.cut();
+    proxy.hold(&[]);
+    let last = here.must_change("name.1", 0, Some(b"again"));
+    assert!(last > deleted + 200);
+    let (records, _, is_whole) = cut_off.read_until(before, last);
+    let mut keys: Vec<_> = records.iter().map(|record| &*record.key).collect();
+    keys.sort_unstable();
+    assert_eq!((keys, is_whole), (vec!["name.1", "stays"], true));
+    assert_eq!(cut_off.change("name.0", name, None), Outcome::Refused);
+    cut_off.must_change("name.0", 0, Some(b"again"));
+}
+
+#[test]
+fn the_names_of_nodes_that_have_left_are_forgotten_by_the_server() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let join = |name: &str| {
+        let servers = NatsNet::builder(server.address()).deleted_for(Duration::from_secs(1));
+        let (system, net) = (System::new().unwrap(), servers.start().unwrap());
+        let node = Node::join(&system.handle(), net.clone(), "test", name).unwrap();
+        node.leave();
+        assert!(net.close(HANGS_AFTER));
+        stored(&server, "g_test_nodes").1
+    };
+    let lasts = ["one", "two", "three"].map(join);
+    until_stored(&server, "g_test_nodes", 0);
+    // The life of a node is the sequence of its first record, which is never used again.
+    assert!(join("one") > lasts[2]);
 }
 
 #[test]

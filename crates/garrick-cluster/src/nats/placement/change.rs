@@ -12,16 +12,13 @@ use tokio::time::timeout;
 
 use super::Shared;
 use super::mirror::Expected;
+use crate::nats::bucket::{OPERATION, deletion};
 use crate::nats::builder::REQUEST_WITHIN;
 use crate::nats::connection;
 use crate::nats::echo::Echoes;
 use crate::nats::error::with_sources;
 use crate::nats::publish::{Outgoing, Published, publish};
 use crate::placement::{Change, Outcome};
-
-/// Name of the header that marks a message as the deletion of a record. The header's value is
-/// `DEL`.
-const OPERATION: &str = "KV-Operation";
 
 /// Number of attempts to create a record that was deleted earlier.
 const ATTEMPTS: u32 = 3;
@@ -34,6 +31,8 @@ pub(super) struct Changes {
     pub(super) store: Store,
     pub(super) context: Context,
     pub(super) shared: Arc<Shared>,
+    /// Time for which the server keeps a deletion.
+    pub(super) deleted_for: Duration,
     pub(super) _echoes: Echoes,
 }
 
@@ -109,10 +108,10 @@ impl Changes {
 
     /// Stores the new content of a record, or deletes the record.
     async fn put(&self, key: &str, value: Option<Bytes>, after: u64) -> Published {
-        let mut headers = HeaderMap::new();
-        if value.is_none() {
-            headers.insert(OPERATION, "DEL");
-        }
+        let headers = match value {
+            Some(_) => HeaderMap::new(),
+            None => deletion(&self.store, self.deleted_for),
+        };
         let message = Outgoing {
             stream: &self.store.stream_name,
             subject: format!("{}{key}", self.store.prefix),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use async_nats::jetstream::kv::{Entry, Store};
 use futures_util::StreamExt;
+use garrick_sched::{Nanos, RealWorld, World, nanos};
 use tokio::sync::watch;
 use tokio::time::{interval, sleep};
 
@@ -23,21 +24,32 @@ const AGAIN_AFTER: Duration = Duration::from_millis(250);
 /// made.
 const LATE_AFTER: Duration = Duration::from_secs(2);
 
+/// The server keeps deletions for a time. If the watch has reported nothing for this part of the
+/// time, for example because the process was paused, the watch may have missed deletions that the
+/// server has forgotten. So the watch is started again, and reports all records.
+const SILENT_PART: u32 = 4;
+
 /// Watches the records until nobody uses the placement any more.
 pub(super) async fn follow(
     store: Store,
     shared: Arc<Shared>,
+    deleted_for: Duration,
     counts: Arc<Counts>,
     mut ends: watch::Receiver<()>,
 ) {
     let mut connects = counts.connects();
+    let silence = Silence {
+        // Its clock for leases also runs while the machine sleeps.
+        world: RealWorld::shared(),
+        max: nanos(deleted_for / SILENT_PART),
+    };
     loop {
         connects.mark_unchanged();
         let why = tokio::select! {
             // The only sender is dropped in the end.
             _ = ends.changed() => return,
             Ok(()) = connects.changed() => continue,
-            why = follow_once(&store, &shared) => why,
+            why = follow_once(&store, &shared, &silence) => why,
         };
         counts.tell(why);
         tokio::select! {
@@ -47,8 +59,15 @@ pub(super) async fn follow(
     }
 }
 
+/// The maximum time for which a watch reports nothing.
+struct Silence {
+    world: Arc<dyn World>,
+    max: Nanos,
+}
+
 /// Watches the records until an error occurs. Returns the error's text.
-async fn follow_once(store: &Store, shared: &Shared) -> String {
+async fn follow_once(store: &Store, shared: &Shared, silence: &Silence) -> String {
+    let mut heard = silence.world.lease_now();
     // Before the watch: what comes later is told by it.
     let state = match store.stream.get_info().await {
         Ok(info) => info.state,
@@ -68,16 +87,22 @@ async fn follow_once(store: &Store, shared: &Shared) -> String {
     let (mut looks, mut was_late) = (interval(LATE_AFTER), false);
     loop {
         let entry = tokio::select! {
-            entry = news.next() => entry,
-            _ = looks.tick() => {
-                let is_late = shared.mirror().is_late();
-                if is_late && was_late {
-                    return "the watch of the records is late".to_owned();
-                }
-                was_late = is_late;
-                continue;
-            }
+            entry = news.next() => Some(entry),
+            _ = looks.tick() => None,
         };
+        let now = silence.world.lease_now();
+        if now.saturating_sub(heard) > silence.max {
+            return "the watch of the records has reported nothing for long".to_owned();
+        }
+        let Some(entry) = entry else {
+            let is_late = shared.mirror().is_late();
+            if is_late && was_late {
+                return "the watch of the records is late".to_owned();
+            }
+            was_late = is_late;
+            continue;
+        };
+        heard = now;
         match entry {
             Some(Ok(entry)) => {
                 if shared.mirror().tell(told(entry)) {

@@ -80,9 +80,12 @@ impl Picture {
 }
 
 impl Mirror {
-    /// Returns true if the watch has not reported all changes by this node yet.
+    /// Returns true if the watch has not reported all changes by this node yet. Also returns true
+    /// if a new watch has reported nothing yet, because the server may have forgotten all records
+    /// when the watch began.
     pub(super) fn is_late(&self) -> bool {
-        self.exact.unwrap_or(0) < self.own_last
+        let has_begun = self.next.as_ref().is_none_or(|next| next.last > 0);
+        !has_begun || self.exact.unwrap_or(0) < self.own_last
     }
 
     /// Prepares for a new watch, which reports all records.
@@ -305,6 +308,18 @@ mod tests {
         assert!(!mirror.clear(5));
         assert!(mirror.clear(9));
         assert_eq!(read(&mut mirror, 6, to), Some((vec![], 9, true)));
+    }
+
+    #[test]
+    fn a_new_watch_that_has_reported_nothing_is_late() {
+        let mut mirror = Mirror::default();
+        assert!(!mirror.is_late());
+        mirror.begin();
+        assert!(mirror.is_late());
+        mirror.tell(told("a", 3, false));
+        assert!(!mirror.is_late());
+        mirror.tell(told("b", 5, true));
+        assert!(!mirror.is_late());
     }
 
     #[test]

@@ -166,6 +166,7 @@ async fn open(servers: &NatsBuilder, cluster: &str, node: &NodeName) -> Result<O
         store,
         context,
         shared,
+        deleted_for: servers.deleted_for,
         _echoes: echoes,
     };
     Ok(Opened { changes, counts })
@@ -176,7 +177,8 @@ impl Opened {
     fn begin(self, home: &Home, incoming: UnboundedReceiver<Request>, ended: watch::Receiver<()>) {
         let store: Store = self.changes.store.clone();
         let shared = Arc::clone(&self.changes.shared);
-        let following = follow::follow(store, shared, self.counts, ended);
+        let deleted_for = self.changes.deleted_for;
+        let following = follow::follow(store, shared, deleted_for, self.counts, ended);
         let alive = home.alive();
         home.handle().spawn(async move {
             following.await;
