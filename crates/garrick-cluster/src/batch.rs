@@ -325,7 +325,7 @@ pub(crate) fn stop(line: &Arc<dyn Line>, target: Owned) {
 /// Asks the other node to report the end of one of its actors.
 pub(crate) fn watch(line: &Arc<dyn Line>, target: Owned, notice: Notice) {
     if line.is_over() {
-        return notice(Ended::NodeLost(line.peer().shared()));
+        return notice.tell(Ended::NodeLost(line.peer().shared()));
     }
     put(line, Item::Watch { target, notice });
 }

@@ -67,7 +67,7 @@ impl<M: Travels> Door for Far<M> {
 
     fn watch(&self, notice: Notice) {
         if self.is_over() {
-            return notice(Ended::NodeLost(self.line.peer().shared()));
+            return notice.tell(Ended::NodeLost(self.line.peer().shared()));
         }
         batch::watch(&self.line, Owned::Slot(self.slot), notice);
     }
@@ -154,7 +154,7 @@ impl<M: Travels> Door for Service<M> {
     fn watch(&self, notice: Notice) {
         match self.lines.line(&self.node) {
             Some(line) => batch::watch(&line, self.target.clone(), notice),
-            None => notice(Ended::NodeLost(self.node.shared())),
+            None => notice.tell(Ended::NodeLost(self.node.shared())),
         }
     }
 }
@@ -204,8 +204,8 @@ impl<M: Travels> Door for Own<M> {
 
     fn watch(&self, notice: Notice) {
         match self.address() {
-            Some(address) => drop(address.watch(notice)),
-            None => notice(Ended::Before),
+            Some(address) => address.forward_watch(notice),
+            None => notice.tell(Ended::Before),
         }
     }
 

@@ -1,4 +1,5 @@
-//! The directory and the topics watch actors only as long as their entries need it.
+//! The directory and the topics watch actors only as long as their entries need it. Cancelled watches
+//! do not pile up, for each kind of address.
 #![forbid(unsafe_code)]
 
 use std::pin::pin;
@@ -8,7 +9,7 @@ use std::task::{self, Poll, Waker};
 use garrick_actor::naming::Key;
 use garrick_actor::{Actor, Address, Context, Local, System};
 use garrick_cluster::placement::LocalPlacement;
-use garrick_cluster::{Entities, LocalNet, NameError, Node, Wire};
+use garrick_cluster::{Entities, Kind, KindOptions, LocalNet, NameError, Node, Wire};
 use garrick_testkit::{ByHand, ms};
 
 #[derive(Wire, Clone)]
@@ -33,11 +34,19 @@ const CYCLES: u64 = 100;
 /// them would cause a turn.
 const TURNS_MAX: u64 = 30;
 
+/// Number of watches that are cancelled.
+const WATCHES: usize = 1_000;
+
+/// Maximum number of cancelled watches that are kept.
+const KEPT_MAX: usize = 130;
+
+const COUNTER: Kind<Job> = Kind::new("counter");
+
 /// Two members of a cluster on one thread.
 struct Place {
     clock: Arc<ByHand>,
     local: Local,
-    _nodes: [Node; 2],
+    nodes: [Node; 2],
     members: [Entities; 2],
 }
 
@@ -55,7 +64,7 @@ impl Place {
         let place = Self {
             clock,
             local,
-            _nodes: nodes,
+            nodes,
             members,
         };
         place.pass();
@@ -83,6 +92,18 @@ impl Place {
             self.clock.advance(ms(500));
         }
         panic!("the future does not end");
+    }
+
+    /// Watches an actor many times, and cancels each watch. Checks that the notices do not pile up.
+    fn watch_and_cancel(&self, watched: &Address<Job>) {
+        let alive = Arc::new(());
+        for _ in 0..WATCHES {
+            let alive = alive.clone();
+            watched.watch(move |_| drop(alive)).cancel();
+            self.local.run();
+        }
+        let kept = Arc::strong_count(&alive) - 1;
+        assert!(kept <= KEPT_MAX, "{kept} notices are kept");
     }
 
     /// Stops an actor, and returns the number of turns that follow.
@@ -163,4 +184,42 @@ fn an_actor_that_has_subscribed_often_is_watched_once() {
     let turns = place.turns_after_end(&idle);
     assert!(turns <= TURNS_MAX, "{turns} turns");
     assert_eq!(topic.sample().subscribers, 0);
+}
+
+#[test]
+fn cancelled_watches_of_an_own_service_do_not_pile_up() {
+    let place = Place::new();
+    let idle = place.local.spawn(Idle);
+    place.nodes[0].offer("idle", &idle);
+    place.watch_and_cancel(&place.nodes[0].service("one", "idle").unwrap());
+}
+
+#[test]
+fn cancelled_watches_of_an_actor_that_is_served_do_not_pile_up() {
+    let place = Place::new();
+    let receptionist = place.members[0].receptionist().unwrap();
+    let idle = place.local.spawn(Idle);
+    place.get(receptionist.serve(&JOBS, &idle)).unwrap();
+    let found = place.get(receptionist.find(&JOBS)).unwrap();
+    place.watch_and_cancel(&found[0]);
+}
+
+#[test]
+fn cancelled_watches_of_an_entity_do_not_pile_up() {
+    let place = Place::new();
+    let host = |members: &Entities| members.host(COUNTER, KindOptions::new(), |_| Idle);
+    host(&place.members[0]).unwrap();
+    place.watch_and_cancel(&place.members[0].get(COUNTER, "a").unwrap());
+}
+
+#[test]
+fn cancelled_watches_of_an_actor_on_another_node_do_not_pile_up() {
+    let place = Place::new();
+    let idle = place.local.spawn(Idle);
+    place.nodes[0].offer("idle", &idle);
+    let far = place.nodes[1].service("one", "idle").unwrap();
+    place.watch_and_cancel(&far);
+    // The other node has dropped its notices, too.
+    let turns = place.turns_after_end(&idle);
+    assert!(turns <= TURNS_MAX + KEPT_MAX as u64, "{turns} turns");
 }

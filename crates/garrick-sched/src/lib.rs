@@ -60,7 +60,6 @@ pub use {
     runtime::admission::TrySendError,
     runtime::batch::BatchError,
     runtime::door::{Door, door},
-    runtime::pass::Notice,
     runtime::sponsor::{
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
         StartError,
@@ -68,7 +67,7 @@ pub use {
     runtime::task::{Flow, Task},
     runtime::timer::Timer,
     runtime::turn::Turn,
-    runtime::watch::{Ended, Watch},
+    runtime::watch::{Ended, Notice, Watch},
     world::{Nanos, RealWorld, STACK_BYTES_MAX, STACK_BYTES_MIN, ThreadSpec, World},
 };
 

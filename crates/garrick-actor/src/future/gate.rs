@@ -145,7 +145,7 @@ impl<M: Send + 'static> Door for Gate<M> {
     }
 
     fn watch(&self, notice: Notice) {
-        let _ = self.body().watch(notice);
+        self.body().forward_watch(notice);
     }
 
     fn look(&self) -> Option<Look> {
@@ -200,7 +200,7 @@ impl<M: Send + 'static> Door for Ended<M> {
     }
 
     fn watch(&self, notice: Notice) {
-        notice(garrick_sched::Ended::Before);
+        notice.tell(garrick_sched::Ended::Before);
     }
 }
 

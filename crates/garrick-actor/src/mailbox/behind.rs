@@ -84,7 +84,7 @@ impl<E: Entrance> Door for Gate<E> {
     }
 
     fn watch(&self, notice: Notice) {
-        let _ = self.0.actual().wait().watch(notice);
+        self.0.actual().wait().forward_watch(notice);
     }
 
     fn gauged(&self) -> Option<&dyn Gauged<E::Message>> {

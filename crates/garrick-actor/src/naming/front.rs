@@ -24,7 +24,7 @@ impl<M: Send + 'static, N: Send + 'static> Door for Front<M, N> {
     }
 
     fn watch(&self, notice: Notice) {
-        drop(self.to.watch(notice));
+        self.to.forward_watch(notice);
     }
 }
 
@@ -40,6 +40,7 @@ pub(crate) fn front<M: Send + 'static, N: Send + 'static>(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::mpsc::channel;
 
     use garrick_sched::Ended;
@@ -63,5 +64,18 @@ mod tests {
         local.run();
         assert!(before.is_stopped() && before.send(()).is_err());
         assert_eq!(heard.try_recv(), Ok(Ended::Stopped));
+    }
+
+    #[test]
+    fn cancelled_watches_of_a_front_do_not_pile_up() {
+        let local = Local::new().unwrap();
+        let watched = front(&local.spawn(Nobody), |()| (), |()| ());
+        let alive = Arc::new(());
+        for _ in 0..1_000 {
+            let alive = alive.clone();
+            watched.watch(move |_| drop(alive)).cancel();
+            local.run();
+        }
+        assert!(Arc::strong_count(&alive) <= 1 + 2 * 8);
     }
 }

@@ -40,7 +40,7 @@ impl<M: Travels> Door for Held<M> {
     }
 
     fn watch(&self, notice: Notice) {
-        drop(self.address.watch(notice));
+        self.address.forward_watch(notice);
     }
 
     fn stands_for(&self) -> Option<TaskId> {

@@ -98,7 +98,7 @@ impl<M: Travels> Door for FromOthers<M> {
     }
 
     fn watch(&self, notice: Notice) {
-        drop(self.0.watch(notice));
+        self.0.forward_watch(notice);
     }
 }
 
@@ -161,7 +161,7 @@ impl<M: Travels> Door for Entrance<M> {
 
     fn watch(&self, notice: Notice) {
         // Ends when this node leaves: an entity has no end.
-        drop(self.region.watch(notice));
+        self.region.forward_watch(notice);
     }
 
     fn stands_for(&self) -> Option<TaskId> {
@@ -170,5 +170,28 @@ impl<M: Travels> Door for Entrance<M> {
 
     fn origin(&self) -> Option<Arc<dyn Any + Send + Sync>> {
         Some(Arc::clone(&self.origin) as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use garrick_actor::{Local, Next, behavior};
+
+    use super::*;
+
+    #[test]
+    fn cancelled_watches_of_a_region_do_not_pile_up() {
+        let local = Local::new().unwrap();
+        let region = local.spawn(behavior(|_: RegionMsg<u64>, _| Next::Continue));
+        let watched = region_address(region);
+        let alive = Arc::new(());
+        for _ in 0..1_000 {
+            let alive = alive.clone();
+            watched.watch(move |_| drop(alive)).cancel();
+            local.run();
+        }
+        assert!(Arc::strong_count(&alive) <= 1 + 2 * 8);
     }
 }

@@ -96,6 +96,8 @@ pub(crate) struct Answer<'a> {
 pub(crate) enum Order {
     /// Request to report the end of the receiver `target`.
     Watch { watch: u64, target: Owned },
+    /// Request to cancel a watch.
+    Unwatch { watch: u64 },
     /// Report that a watched actor of the sending node has ended.
     Ended { watch: u64, ended: Ended },
     /// Request to stop the receiver `target`.
@@ -282,6 +284,10 @@ pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
             target.target().put(to);
             to.push((*is_full).into());
         }
+        Order::Unwatch { watch } => {
+            to.push(7);
+            put_number(*watch, to);
+        }
     }
 }
 
@@ -418,6 +424,9 @@ impl<'a> Reader<'a> {
                     _ => return Err("a mailbox is neither full nor not"),
                 },
             },
+            7 => Order::Unwatch {
+                watch: self.number()?,
+            },
             _ => return Err("an order is of an unknown kind"),
         })
     }
@@ -546,6 +555,7 @@ mod tests {
                 watch: 7,
                 target: slot_target.clone(),
             },
+            Order::Unwatch { watch: 8 },
             Order::Full {
                 target: service.clone(),
                 is_full: true,

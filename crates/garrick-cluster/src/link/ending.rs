@@ -55,7 +55,7 @@ impl Link {
         let held = std::mem::take(&mut self.holding);
         self.backlog.clear();
         let questions = self.questions.take_all();
-        let watches = std::mem::take(&mut self.watches);
+        let watches = self.watches.take_all();
         self.watched.cancel_all();
         let released = self.base.exports().strike(self.peer.name());
         self.base.counts.add_answered(questions.len() as u64);
@@ -64,10 +64,8 @@ impl Link {
         for question in questions {
             question.refuse(NoReply::NodeLost);
         }
-        let mut watches: Vec<_> = watches.into_iter().collect();
-        watches.sort_unstable_by_key(|(number, _)| *number);
         for (_, notice) in watches {
-            notice(Ended::NodeLost(self.peer.name().shared()));
+            notice.tell(Ended::NodeLost(self.peer.name().shared()));
         }
     }
 
@@ -82,7 +80,7 @@ impl Link {
                     }
                 }
                 Item::Watch { notice, .. } => {
-                    notice(Ended::NodeLost(self.peer.name().shared()));
+                    notice.tell(Ended::NodeLost(self.peer.name().shared()));
                 }
                 Item::Refusal { .. } | Item::Stop { .. } => {}
             }

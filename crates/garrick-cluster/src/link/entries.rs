@@ -213,10 +213,11 @@ impl Link {
                 }),
             },
             Order::Ended { watch, ended } => {
-                if let Some(notice) = self.watches.remove(&watch) {
-                    notice(ended);
+                if let Some(notice) = self.watches.take(watch) {
+                    notice.tell(ended);
                 }
             }
+            Order::Unwatch { watch } => self.watched.cancel(watch),
             Order::Stop { target } => {
                 if let Some(found) = self.find(target.target()) {
                     // Behind the messages that wait.
@@ -259,6 +260,18 @@ impl Link {
         let watching = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
         if let Ok(watching) = watching {
             self.watched.add(watch, watching, known);
+        }
+    }
+
+    /// If there are many watches of actors on the other node, removes those that were cancelled,
+    /// and asks the other node to cancel them, too.
+    pub(super) fn cancel_watches(&mut self) {
+        let cancelled = self.watches.take_cancelled();
+        for (watch, _) in &cancelled {
+            self.order(Order::Unwatch { watch: *watch });
+        }
+        for (_, notice) in cancelled {
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(notice)));
         }
     }
 

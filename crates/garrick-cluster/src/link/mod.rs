@@ -9,6 +9,7 @@ mod questions;
 mod receiving;
 mod sending;
 mod watched;
+mod watches;
 
 mod ending;
 mod entries;
@@ -18,10 +19,8 @@ mod taking;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use garrick_actor::door::Notice;
 use garrick_actor::{Actor, Context, NoReply};
 use garrick_sched::Nanos;
-use hashbrown::HashMap;
 
 use crate::base::Base;
 use crate::export::key_of;
@@ -37,6 +36,7 @@ use questions::Questions;
 use receiving::Receiving;
 use sending::{About, Frame, Sending};
 use watched::Watched;
+use watches::Watches;
 
 /// Maximum number of unconfirmed orders (requests and reports that are sent again until they are
 /// confirmed). Further orders wait.
@@ -56,7 +56,7 @@ pub(crate) struct Link {
     receiving: Receiving,
     questions: Questions,
     /// Watches that this node has requested, of actors on the other node.
-    watches: HashMap<u64, Notice>,
+    watches: Watches,
     /// Watches that the other node has requested, of actors on this node.
     watched: Watched,
     /// Orders (requests and reports that are repeated until they are confirmed) that wait until
@@ -114,7 +114,7 @@ impl Link {
             sending: Sending::default(),
             receiving: Receiving::default(),
             questions: Questions::default(),
-            watches: HashMap::new(),
+            watches: Watches::default(),
             watched: Watched::default(),
             backlog: VecDeque::new(),
             life: 0,
@@ -230,7 +230,7 @@ impl Link {
             Item::Refusal { question, why } => self.refuse(question, why),
             Item::Watch { target, notice } => {
                 let watch = self.base.next_watch();
-                self.watches.insert(watch, notice);
+                self.watches.add(watch, notice);
                 self.order_in_batch(Order::Watch { watch, target });
             }
             Item::Stop { target } => self.order_in_batch(Order::Stop { target }),
@@ -452,6 +452,7 @@ impl Actor for Link {
                         let slots = std::mem::take(&mut contents.slots);
                         self.put(contents, cx.now());
                         slots.into_iter().for_each(|slot| line.let_go(slot));
+                        self.cancel_watches();
                     } else {
                         line.sent(contents.bytes);
                         contents.let_go(&*line);

@@ -38,6 +38,13 @@ impl Watched {
         self.all.remove(&number);
     }
 
+    /// Cancels a watch, because the other node has cancelled it.
+    pub(super) fn cancel(&mut self, number: u64) {
+        if let Some((watch, _)) = self.all.remove(&number) {
+            watch.cancel();
+        }
+    }
+
     /// Cancels all watches. Without this call, the watched actors would keep the notices in memory.
     pub(super) fn cancel_all(&mut self) {
         for (_, (watch, _)) in self.all.drain() {
@@ -69,7 +76,7 @@ mod tests {
 
         fn watch(&self, notice: Notice) {
             if self.0.fetch_add(1, Relaxed) % 2 == 1 {
-                notice(Ended::Stopped);
+                notice.tell(Ended::Stopped);
             }
         }
     }

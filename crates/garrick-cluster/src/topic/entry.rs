@@ -35,6 +35,29 @@ impl<M: Travels> Door for Entry<M> {
     }
 
     fn watch(&self, notice: Notice) {
-        drop(self.0.watch(notice));
+        self.0.forward_watch(notice);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use garrick_actor::{Local, Next, behavior};
+
+    use super::*;
+
+    #[test]
+    fn cancelled_watches_of_an_entry_do_not_pile_up() {
+        let local = Local::new().unwrap();
+        let agent = local.spawn(behavior(|_: ToAgent<u64>, _| Next::Continue));
+        let watched = entry(&agent);
+        let alive = Arc::new(());
+        for _ in 0..1_000 {
+            let alive = alive.clone();
+            watched.watch(move |_| drop(alive)).cancel();
+            local.run();
+        }
+        assert!(Arc::strong_count(&alive) <= 1 + 2 * 8);
     }
 }

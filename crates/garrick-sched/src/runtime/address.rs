@@ -19,10 +19,10 @@ use crate::remote::{Remote, Wake};
 use crate::runtime::current;
 use crate::runtime::departure;
 use crate::runtime::look::{Asking, Look, Looker, Looking};
-use crate::runtime::pass::{self, Notice};
+use crate::runtime::pass;
 use crate::runtime::stage::chain_behind;
 use crate::runtime::trail::{self, Trail};
-use crate::runtime::watch::{Ended, Request, Watch, Watcher};
+use crate::runtime::watch::{Ended, Notice, Request, Watch};
 
 /// The error returned when a message was not accepted. Contains the message.
 ///
@@ -276,23 +276,29 @@ impl<M: 'static> Address<M> {
     /// # Ok::<(), garrick_sched::StartError>(())
     /// ```
     pub fn watch(&self, notice: impl FnOnce(Ended) + Send + 'static) -> Watch {
-        let (watch, watcher) = Watcher::new(notice);
+        let (watch, notice) = Notice::new(notice);
+        self.forward_watch(notice);
+        watch
+    }
+
+    /// Registers `notice` like [`Address::watch`]. Doors forward watches by this method
+    /// ([`Door::watch`](crate::Door::watch)). The notice remains part of the original watch: if
+    /// that watch is cancelled, the task behind the door does not keep the notice.
+    pub fn forward_watch(&self, notice: Notice) {
         if let Some(door) = door_of(self.cell) {
-            let notice: Notice = Box::new(move |ended| watcher.tell(ended));
             let notice = NonNull::from(Box::leak(Box::new(notice))).cast();
             // SAFETY: we hold a reference, and give the boxed notice away.
             unsafe { (door.watch)(self.cell, notice) };
-            return watch;
+            return;
         }
         if let Some(worker) = current::worker() {
-            let note = parcel::note(&worker.pool, Kind::Watch, Request::Watch(watcher));
+            let note = parcel::note(&worker.pool, Kind::Watch, Request::Watch(notice));
             worker.stage.send_note(self.cell, note);
-            return watch;
+            return;
         }
-        if let Some(refused) = self.request(Request::Watch(watcher)) {
+        if let Some(refused) = self.request(Request::Watch(notice)) {
             refused.turn_away();
         }
-        watch
     }
 
     /// Sends a request to watch the task, or a request for its state, from a thread that is not in

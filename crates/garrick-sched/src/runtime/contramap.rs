@@ -11,8 +11,8 @@ use crate::runtime::bounded::{may_wait, overflow};
 use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, door};
 use crate::runtime::look::Look;
-use crate::runtime::pass::Notice;
 use crate::runtime::room::{Place, Room};
+use crate::runtime::watch::Notice;
 
 /// Door (a function behind an address) that converts each message and sends the result to another
 /// address.
@@ -52,7 +52,7 @@ where
     }
 
     fn watch(&self, notice: Notice) {
-        let _ = self.to.watch(notice);
+        self.to.forward_watch(notice);
     }
 
     fn gauged(&self) -> Option<&dyn Gauged<N>> {

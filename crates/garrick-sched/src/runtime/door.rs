@@ -26,11 +26,12 @@ use crate::runtime::block::{Block, class_of, is_boxed, task_of};
 use crate::runtime::count_dead_letters;
 use crate::runtime::current;
 use crate::runtime::look::Look;
-use crate::runtime::pass::{Lifted, Notice, pass};
+use crate::runtime::pass::{Lifted, pass};
 use crate::runtime::room::{Place, Room};
 use crate::runtime::tables::nothing_to_drop;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
+use crate::runtime::watch::Notice;
 use crate::runtime::worker::Worker;
 
 /// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox. It
@@ -118,8 +119,12 @@ pub trait Door: Send + Sync + Sized + 'static {
         false
     }
 
-    /// Implements [`Address::watch`]: registers `notice`, which is called when the receiver behind
-    /// the door has ended. By default, drops `notice` without calling it.
+    /// Implements [`Address::watch`]: registers `notice`, which is told when the receiver behind
+    /// the door has ended. By default, drops `notice` without telling it.
+    ///
+    /// A door in front of another address calls [`Address::forward_watch`] of that address. Then
+    /// the receiver drops the notice if the watch is cancelled. A door that stores notices itself
+    /// should drop the notices for which [`Notice::is_cancelled`] returns true.
     fn watch(&self, notice: Notice) {
         drop(notice);
     }

@@ -13,7 +13,6 @@ use crate::cell::CellPtr;
 use crate::quiet;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::current;
-use crate::runtime::watch::Ended;
 use crate::runtime::worker::Worker;
 
 /// Maximum number of nested calls of door functions on one stack. If a message would exceed this
@@ -39,9 +38,6 @@ const fn depth_max(message_bytes: usize) -> u32 {
     let fitting = NESTED_BYTES_MAX / message_bytes;
     if fitting < 2 { 2 } else { fitting as u32 }
 }
-
-/// A function that is called when a task has ended.
-pub type Notice = Box<dyn FnOnce(Ended) + Send>;
 
 thread_values! {
     /// Number of nested calls of door functions on the stack of this thread.

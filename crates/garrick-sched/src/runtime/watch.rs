@@ -68,36 +68,50 @@ impl Watch {
     }
 }
 
-/// A function that is called when a task has ended, with a flag that cancels the call.
-pub(crate) struct Watcher {
+/// The function of a watch, which is called when a task has ended, with a flag that cancels the
+/// call. Doors get it ([`Door::watch`](crate::Door::watch)).
+pub struct Notice {
     cancelled: Arc<AtomicBool>,
-    notice: Box<dyn FnOnce(Ended) + Send>,
+    function: Box<dyn FnOnce(Ended) + Send>,
 }
 
-impl Watcher {
-    pub(crate) fn new(notice: impl FnOnce(Ended) + Send + 'static) -> (Watch, Self) {
+impl Notice {
+    pub(crate) fn new(function: impl FnOnce(Ended) + Send + 'static) -> (Watch, Self) {
         let cancelled = Arc::new(AtomicBool::new(false));
         let watch = Watch {
             cancelled: cancelled.clone(),
         };
-        let notice = Box::new(notice);
-        (watch, Self { cancelled, notice })
+        let function = Box::new(function);
+        let notice = Self {
+            cancelled,
+            function,
+        };
+        (watch, notice)
     }
 
-    fn is_cancelled(&self) -> bool {
+    /// Returns true if the watch was cancelled. Code that stores notices can drop such a notice.
+    pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
     }
 
     /// Calls the function of the watch, or drops it if the watch was cancelled. Catches panics of
     /// the function, and of the destructors of its captured values.
-    pub(crate) fn tell(self, ended: Ended) {
+    pub fn tell(self, ended: Ended) {
         let is_cancelled = self.is_cancelled();
-        let notice = self.notice;
+        let function = self.function;
         if is_cancelled {
-            quiet::drop(notice);
+            quiet::drop(function);
         } else {
-            let _ = quiet::call(|| notice(ended));
+            let _ = quiet::call(|| function(ended));
         }
+    }
+}
+
+impl fmt::Debug for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Notice")
+            .field("cancelled", &self.cancelled)
+            .finish_non_exhaustive()
     }
 }
 
@@ -105,7 +119,7 @@ impl Watcher {
 /// of a task.
 pub(crate) enum Request {
     /// Request to register a watcher.
-    Watch(Watcher),
+    Watch(Notice),
     /// Request for the state of the task. The worker of the task answers this request.
     Look(Looker),
 }
@@ -114,7 +128,7 @@ impl Request {
     /// Handles a request that has reached its task only after the task has ended.
     pub(crate) fn turn_away(self) {
         match self {
-            Self::Watch(watcher) => watcher.tell(Ended::Before),
+            Self::Watch(notice) => notice.tell(Ended::Before),
             // The asker sees that there is no answer.
             Self::Look(looker) => drop(looker),
         }
@@ -126,8 +140,8 @@ const SWEEP_MIN: usize = 8;
 
 /// Watchers of one task.
 struct Watchers {
-    /// Watchers in the order of their registration.
-    list: Vec<Watcher>,
+    /// Notices in the order of their registration.
+    list: Vec<Notice>,
     /// Length of the list at which cancelled watchers are removed. This is twice the length after
     /// the last removal, so that adding a watcher takes constant time on average.
     sweep_at: usize,
@@ -141,17 +155,17 @@ impl Watchers {
 
     /// Adds a watcher. If the list has become long, removes the cancelled watchers and returns
     /// them.
-    fn add(&mut self, watcher: Watcher) -> Vec<Watcher> {
+    fn add(&mut self, notice: Notice) -> Vec<Notice> {
         let mut gone = Vec::new();
         if self.list.len() >= self.sweep_at {
             let kept;
             (gone, kept) = mem::take(&mut self.list)
                 .into_iter()
-                .partition(Watcher::is_cancelled);
+                .partition(Notice::is_cancelled);
             self.list = kept;
             self.sweep_at = (2 * self.list.len()).max(SWEEP_MIN);
         }
-        self.list.push(watcher);
+        self.list.push(notice);
         gone
     }
 }
@@ -174,32 +188,32 @@ fn shard(cell: CellPtr) -> MutexGuard<'static, Register> {
 /// Registers a watcher of a task. Returns cancelled watchers of the task, if any were removed. The
 /// caller must drop these watchers at a point where foreign code may run.
 #[must_use]
-pub(crate) fn register(cell: CellPtr, watcher: Watcher) -> Vec<Watcher> {
+pub(crate) fn register(cell: CellPtr, notice: Notice) -> Vec<Notice> {
     let mut shard = shard(cell);
     let watchers = shard.entry(cell.0.addr().get());
-    watchers.or_insert(Watchers::NONE).add(watcher)
+    watchers.or_insert(Watchers::NONE).add(notice)
 }
 
 /// Notifies watchers whose requests came after their task had ended, and drops watchers that were
 /// cancelled. Calls foreign code, which may do anything.
 #[inline]
-pub(crate) fn tell_late(late: Vec<Watcher>) {
+pub(crate) fn tell_late(late: Vec<Notice>) {
     if !late.is_empty() {
         tell_all(late);
     }
 }
 
 #[cold]
-fn tell_all(late: Vec<Watcher>) {
-    for watcher in late {
-        watcher.tell(Ended::Before);
+fn tell_all(late: Vec<Notice>) {
+    for notice in late {
+        notice.tell(Ended::Before);
     }
 }
 
 /// Notifies the watchers of a task that has ended, and tells them the reason.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
-    for watcher in watchers.into_iter().flat_map(|watchers| watchers.list) {
-        watcher.tell(ended.clone());
+    for notice in watchers.into_iter().flat_map(|watchers| watchers.list) {
+        notice.tell(ended.clone());
     }
 }

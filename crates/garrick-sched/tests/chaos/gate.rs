@@ -130,7 +130,7 @@ impl<M: Shape> Door for Gate<M> {
 
     fn watch(&self, notice: Notice) {
         if self.hands_watch_on {
-            self.behind.watch(notice);
+            self.behind.forward_watch(notice);
         }
     }
 

@@ -242,19 +242,37 @@ fn a_task_that_a_destructor_makes_in_a_freed_block_is_freed_as_well() {
     });
 }
 
+/// Watches `watched` many times, and cancels each watch. Checks that the notices do not pile up.
+fn watch_and_cancel(here: &Here, watched: &Address<()>) {
+    let alive = Arc::new(());
+    for _ in 0..100 {
+        for _ in 0..100 {
+            let alive = alive.clone();
+            watched.watch(move |_| drop(alive)).cancel();
+        }
+        here.run();
+        assert!(Arc::strong_count(&alive) <= 1 + 2 * 100 + 8);
+    }
+}
+
 #[test]
 fn many_watches_that_are_cancelled_do_not_pile_up() {
     ends_alone(|| {
         let here = Here::new_here().unwrap();
+        watch_and_cancel(&here, &here.spawn(Idle));
+    });
+}
+
+#[test]
+fn many_watches_through_doors_that_are_cancelled_do_not_pile_up() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
         let watched = here.spawn(Idle);
-        let alive = Arc::new(());
-        for _ in 0..100 {
-            for _ in 0..100 {
-                let alive = alive.clone();
-                watched.watch(move |_| drop(alive)).cancel();
-            }
-            here.run();
-            assert!(Arc::strong_count(&alive) <= 1 + 2 * 100 + 8);
-        }
+        let mapped = watched.contramap(|()| ());
+        watch_and_cancel(&here, &mapped);
+        watch_and_cancel(&here, &mapped.contramap(|()| ()));
+        // A door in a box.
+        let large = [0_u8; 10_000];
+        watch_and_cancel(&here, &watched.contramap(move |()| assert_eq!(large[0], 0)));
     });
 }

@@ -9,7 +9,7 @@ use crate::parcel;
 use crate::pool;
 use crate::quiet::{self, Panic};
 use crate::runtime::address::release_foreign;
-use crate::runtime::watch::{self, Ended, Request, Watcher};
+use crate::runtime::watch::{self, Ended, Notice, Request};
 
 impl Worker {
     pub(super) fn bury(&self, cell: CellPtr) {
@@ -119,7 +119,7 @@ impl Worker {
         &self,
         cell: CellPtr,
         envelope: *mut Envelope,
-        late: &mut Vec<Watcher>,
+        late: &mut Vec<Notice>,
     ) {
         cell.check_home(self.home);
         // SAFETY: by contract.

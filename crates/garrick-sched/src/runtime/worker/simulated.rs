@@ -10,7 +10,7 @@ use crate::pool::Pool;
 use crate::quiet;
 use crate::run_queue::Entry;
 use crate::runtime::current::Entered;
-use crate::runtime::watch::{self, Ended, Watcher};
+use crate::runtime::watch::{self, Ended, Notice};
 use crate::world::Nanos;
 
 /// Something that has arrived at a cell.
@@ -109,7 +109,7 @@ impl Worker {
         cell: CellPtr,
         list: *mut Envelope,
         arrive: &mut impl FnMut(CellPtr, Arrival),
-        late: &mut Vec<Watcher>,
+        late: &mut Vec<Notice>,
     ) {
         let mut releases = 0;
         // SAFETY: the list was taken from the inbox, so it is ours.
