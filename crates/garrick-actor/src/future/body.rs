@@ -230,9 +230,15 @@ where
             // The turn that was to create the actor was undone.
             return false;
         }
-        // An earlier opening may have been followed by another one.
-        if self.shared.entry().1 == opening {
+        // An earlier opening may have been followed by another one. The lock is held until the
+        // mailbox is closed, so that no other opening begins before that.
+        let known = self.shared.entry();
+        let is_last = known.1 == opening;
+        if is_last {
             self.shared.inner().closed = true;
+        }
+        drop(known);
+        if is_last {
             if let Inbound::Hand(hand) = &mut self.inbound {
                 hand.get().was_closed = true;
             }

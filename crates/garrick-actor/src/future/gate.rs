@@ -2,7 +2,7 @@
 //! actor. The actor keeps itself alive, so the door notifies it when the last address is dropped.
 
 use std::marker::PhantomData;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 
 use garrick_sched::{Address, Door, Look, Notice, SendError, TaskId, Turn, door};
 
@@ -22,11 +22,28 @@ impl<M: Send + 'static> Entry<M> {
     /// Creates the state that the first addresses of an actor share, before the actor's task is
     /// spawned.
     pub(super) fn first(shared: &Arc<Shared<M>>) -> Arc<Self> {
-        Self::with(shared, OnceLock::new())
+        Self::open(shared, &mut shared.entry(), OnceLock::new())
     }
 
-    fn with(shared: &Arc<Shared<M>>, body: OnceLock<Address<Word<M>>>) -> Arc<Self> {
+    /// Opens the mailbox of an actor again. If another thread has just opened it, returns the state
+    /// of that opening.
+    fn reopened(shared: &Arc<Shared<M>>, body: Address<Word<M>>) -> Arc<Self> {
+        // The lock is held until the new opening is known and the mailbox is open. So two threads
+        // cannot begin two openings, the end of one of which would close the mailbox of the other.
+        // The task holds the same lock while it closes the mailbox at the end of an opening.
         let mut known = shared.entry();
+        if let Some(entry) = known.0.upgrade() {
+            return entry;
+        }
+        shared.inner().closed = false;
+        Self::open(shared, &mut known, OnceLock::from(body))
+    }
+
+    fn open(
+        shared: &Arc<Shared<M>>,
+        known: &mut (Weak<Self>, u64),
+        body: OnceLock<Address<Word<M>>>,
+    ) -> Arc<Self> {
         known.1 += 1;
         let entry = Arc::new(Self {
             body,
@@ -181,8 +198,7 @@ pub(super) fn own_address<M: Send + 'static>(shared: &Arc<Shared<M>>) -> Address
     if shared.heir.is_some() {
         return address(Entry::of_kept(body));
     }
-    shared.inner().closed = false;
-    address(Entry::with(shared, OnceLock::from(body)))
+    address(Entry::reopened(shared, body))
 }
 
 /// The door of an actor that has stopped. It returns all messages to their senders.

@@ -7,6 +7,7 @@ mod common;
 
 mod attached;
 mod beside;
+mod openings;
 mod outward;
 mod supervised;
 
