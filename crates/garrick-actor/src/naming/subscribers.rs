@@ -57,8 +57,8 @@ impl<M: 'static> Subscribers<M> {
     /// Sends `message` to all subscribers and removes those that have stopped. If cloning the
     /// message panics, no subscriber is removed.
     ///
-    /// If the bounded mailbox of a subscriber is full, the subscriber does not receive the message,
-    /// and a dead letter is counted.
+    /// If a subscriber refuses the message but has not stopped, for example because its mailbox is
+    /// full, the subscriber misses only this message, and a dead letter is counted.
     pub(super) fn publish(&mut self, message: M)
     where
         M: Clone,
@@ -78,9 +78,9 @@ impl<M: 'static> Subscribers<M> {
                     // A panic in the destructor of a rejected message must not prevent the other
                     // subscribers from receiving the message.
                     quiet::drop(refused);
-                    // A subscriber whose bounded mailbox is full misses only this message, and
-                    // stays subscribed.
-                    let is_full = address.capacity().is_some() && !address.is_stopped();
+                    // A subscriber whose mailbox is full misses only this message, and stays
+                    // subscribed. A door in front of the mailbox need not show that it is bounded.
+                    let is_full = !address.is_stopped();
                     let count = u64::from(is_full);
                     count_dead_letters(type_name::<M>, LetterReason::Full, count);
                     is_full
@@ -94,6 +94,7 @@ impl<M: 'static> Subscribers<M> {
 mod tests {
     use super::*;
     use crate::model::nobody::Nobody;
+    use crate::naming::front::front;
     use crate::system::local::Local;
 
     #[test]
@@ -119,6 +120,28 @@ mod tests {
         let narrow = local.actor(Nobody).mailbox(mailbox.unwrap()).spawn();
         let mut subscribers = Subscribers::new();
         subscribers.add(narrow.clone());
+        subscribers.publish(());
+        subscribers.publish(());
+        assert_eq!((subscribers.count(), narrow.waiting()), (1, Some(1)));
+        local.run();
+        subscribers.publish(());
+        assert_eq!(narrow.waiting(), Some(1));
+        narrow.stop();
+        local.run();
+        subscribers.publish(());
+        assert_eq!(subscribers.count(), 0);
+    }
+
+    #[test]
+    fn one_behind_a_door_whose_mailbox_is_full_misses_a_message_and_stays() {
+        let local = Local::new().unwrap();
+        let mailbox = crate::mailbox::Mailbox::bounded(1, crate::mailbox::OnFull::Fail);
+        let narrow = local.actor(Nobody).mailbox(mailbox.unwrap()).spawn();
+        // The address does not show that there is a bound.
+        let fronted = front(&narrow, |()| (), |()| ());
+        assert_eq!(fronted.capacity(), None);
+        let mut subscribers = Subscribers::new();
+        subscribers.add(fronted);
         subscribers.publish(());
         subscribers.publish(());
         assert_eq!((subscribers.count(), narrow.waiting()), (1, Some(1)));
