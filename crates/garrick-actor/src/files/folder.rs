@@ -2,7 +2,7 @@
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process;
 
 use super::{File, Files, Lock, check_name};
@@ -76,17 +76,23 @@ impl Folder {
 /// Returns any I/O error, except if the innermost existing folder is in a folder that cannot be
 /// synced at all.
 fn create_durable(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+    // Without empty parts and parts `.`: a system creates no folder whose path ends with `.`.
+    let path: PathBuf = path.components().collect();
     let folders = || path.ancestors().filter(|path| !path.as_os_str().is_empty());
     let missing: Vec<_> = folders().take_while(|folder| !folder.exists()).collect();
     let existing = folders().nth(missing.len());
     if let Some(parent) = existing.and_then(parent_of) {
-        match sync(parent) {
+        match sync(&parent) {
             // The folder may belong to others, and its name may have been durable for a long time.
             Err(error) if cannot_be_synced(&error) => {}
             synced => synced?,
         }
     }
     for folder in missing.into_iter().rev() {
+        if folder.ends_with("..") {
+            // It exists now, because the folder before `..` does. It is not new.
+            continue;
+        }
         let is_new = match fs::create_dir(folder) {
             Ok(()) => true,
             // Another process creates it, too.
@@ -94,7 +100,7 @@ fn create_durable(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) ->
             Err(error) => return Err(error),
         };
         if let Some(parent) = parent_of(folder)
-            && let Err(error) = sync(parent)
+            && let Err(error) = sync(&parent)
         {
             if is_new {
                 // After a failed sync, another sync of the same name proves nothing.
@@ -107,10 +113,16 @@ fn create_durable(path: &Path, mut sync: impl FnMut(&Path) -> io::Result<()>) ->
 }
 
 /// Returns the folder that contains a folder. Returns `None` for the root of all folders.
-fn parent_of(folder: &Path) -> Option<&Path> {
-    let parent = folder.parent()?;
-    let is_here = parent.as_os_str().is_empty();
-    Some(if is_here { Path::new(".") } else { parent })
+fn parent_of(folder: &Path) -> Option<PathBuf> {
+    match folder.components().next_back()? {
+        // Without its last part, such a path would not lead to the folder outside.
+        Component::ParentDir | Component::CurDir => Some(folder.join("..")),
+        _ => {
+            let parent = folder.parent()?;
+            let is_here = parent.as_os_str().is_empty();
+            Some(if is_here { Path::new(".") } else { parent }.to_owned())
+        }
+    }
 }
 
 /// Returns true if a folder could not be synced because this process may not read the folder, or
@@ -341,6 +353,40 @@ mod tests {
         assert_eq!(synced, std::slice::from_ref(&place.0));
         // The root of all folders has no name.
         create_durable(Path::new("/"), |folder| panic!("{}", folder.display())).unwrap();
+    }
+
+    #[test]
+    fn the_name_of_a_folder_is_synced_where_it_is() {
+        let place = Place::new("dots");
+        fs::create_dir(place.0.join("there")).unwrap();
+        let canonical = |path: &Path| fs::canonicalize(path).unwrap();
+        let create = |path: &Path| {
+            let mut synced = Vec::new();
+            let sync = |folder: &Path| {
+                synced.push(canonical(folder));
+                Ok(())
+            };
+            create_durable(path, sync).unwrap();
+            synced
+        };
+        let outer = canonical(place.0.parent().unwrap());
+        let inner = canonical(&place.0);
+        // Folders that exist.
+        for path in ["there/..", "there/./..", "there//../", "there/../there/.."] {
+            assert_eq!(create(&place.0.join(path)), [outer.clone()], "{path}");
+        }
+        for path in ["there", "there/", ".//there/.", "there/../there"] {
+            assert_eq!(create(&place.0.join(path)), [inner.clone()], "{path}");
+        }
+        // A new folder in a folder that exists.
+        let two = [outer.clone(), inner.clone()];
+        assert_eq!(create(&place.0.join("there/../a")), two);
+        assert_eq!(create(&place.0.join(".//b/./")), two);
+        // Two new folders, and a name that becomes valid with the first of them.
+        let three = [outer, inner.clone(), inner];
+        assert_eq!(create(&place.0.join("c/../d")), three);
+        let here = canonical(Path::new("."));
+        assert_eq!(create(Path::new(".")), [here.parent().unwrap()]);
     }
 
     #[test]
