@@ -87,7 +87,7 @@ pub use {
     runtime::room::{Place, Room, WhenFull},
     runtime::timer::cancel_timers_of,
     runtime::trail::{Trail, trails_from_outside},
-    runtime::{audit, count_dead_letters},
+    runtime::{audit, count_dead_letters, count_left_letters},
     world::nanos,
 };
 

@@ -4,9 +4,7 @@ use std::any::type_name;
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use garrick_sched::{
-    Address, LetterReason, Nanos, Reply, SendError, Timer, count_dead_letters, nanos,
-};
+use garrick_sched::{Address, Nanos, Reply, SendError, Timer, count_left_letters, nanos};
 
 use super::passage::passage;
 use super::service::{Answer, Request, Service};
@@ -245,7 +243,7 @@ impl<M> Drop for Line<M> {
     fn drop(&mut self) {
         // The target has stopped, or the system ends.
         let count = self.waiting.len() as u64;
-        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
+        count_left_letters(type_name::<M>, count);
     }
 }
 

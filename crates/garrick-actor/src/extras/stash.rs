@@ -21,7 +21,7 @@ use std::fmt;
 use std::mem;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard};
 
-use garrick_sched::{Address, AtEnd, LetterReason, TaskId, count_dead_letters};
+use garrick_sched::{Address, AtEnd, TaskId, count_left_letters};
 
 use crate::beside::Beside;
 use crate::beside::shelf::Shelf;
@@ -105,7 +105,7 @@ impl<M: Send + 'static> Drops for Stash<M> {
         // The messages are dropped while no lock is held.
         let left = lock(&self.0).shelf.take_all();
         let count = left.len() as u64;
-        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
+        count_left_letters(type_name::<M>, count);
     }
 }
 

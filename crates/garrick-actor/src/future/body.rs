@@ -12,7 +12,7 @@ use std::task::{self, Poll, Waker};
 
 use garrick_core::bell::Call;
 use garrick_core::lend::Lender;
-use garrick_sched::{Address, Flow, LetterReason, Nanos, Task, Timer, Turn, count_dead_letters};
+use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, count_left_letters};
 
 use super::gate;
 use super::hand::Hand;
@@ -539,7 +539,7 @@ impl<M: Send + 'static, D, Fut, N> Drop for Body<M, D, Fut, N> {
         };
         let left = self.shared.close(arrived);
         if self.has_letters {
-            count_dead_letters(type_name::<M>, LetterReason::Stopped, left as u64);
+            count_left_letters(type_name::<M>, left as u64);
         }
     }
 }

@@ -12,8 +12,7 @@
 use std::sync::{Arc, OnceLock};
 
 use garrick_sched::{
-    Address, Door, Gauged, LetterReason, Look, Notice, SendError, SpawnError, TaskId,
-    count_dead_letters, door,
+    Address, Door, Gauged, Look, Notice, SendError, SpawnError, TaskId, count_left_letters, door,
 };
 
 use super::Ground;
@@ -185,7 +184,7 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
 impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     fn drop(&mut self) {
         let count = self.way.left() as u64;
-        count_dead_letters(A::name, LetterReason::Stopped, count);
+        count_left_letters(A::name, count);
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tests of `timer`, `delay` and `timeout`, with a clock that is set by hand.
 
 use garrick_actor::behaviors::{delay, timeout, timer};
-use garrick_actor::{Next, behavior};
-use garrick_testkit::ms;
+use garrick_actor::system::LetterReason;
+use garrick_actor::{Handle, Next, behavior};
+use garrick_testkit::{Bomb, ms, silence_panics};
 
 use crate::stand::{DROPPED, Narrow, Stand, heard};
 
@@ -100,6 +101,58 @@ fn what_a_delay_still_holds_when_its_system_ends_is_dead_letters() {
     assert_eq!(heard(&told), [0]);
     drop(stand);
     assert_eq!(handle.dead_letters(), 2);
+}
+
+/// Returns the numbers of dead letters by their reasons.
+fn letters(of: &Handle) -> Vec<(LetterReason, u64)> {
+    let mut letters: Vec<_> = of
+        .sample()
+        .letters
+        .iter()
+        .map(|l| (l.reason, l.count))
+        .collect();
+    letters.sort_unstable_by_key(|(_, count)| *count);
+    letters
+}
+
+#[test]
+fn what_a_delay_still_holds_is_dead_letters_with_the_reason_of_its_end() {
+    silence_panics();
+    let holds = |stand: &Stand, first: Option<Bomb>| {
+        let (target, told) = stand.listener();
+        let delay = stand.spawn(delay(target.clone(), ms(5)));
+        delay.send(first).unwrap();
+        for _ in 0..3 {
+            delay.send(None).unwrap();
+        }
+        stand.run();
+        (target, delay, told)
+    };
+    // The system ends.
+    let stand = Stand::new();
+    let handle = stand.handle();
+    let _held = holds(&stand, None);
+    drop(stand);
+    assert_eq!(letters(&handle), [(LetterReason::ShutDown, 4)]);
+    // The target stops.
+    let stand = Stand::new();
+    let (target, ..) = holds(&stand, None);
+    stand.stop(&target);
+    stand.advance(ms(6));
+    let discarded = (LetterReason::Discarded, 1);
+    assert_eq!(
+        letters(&stand.handle()),
+        [discarded, (LetterReason::Stopped, 3)]
+    );
+    // The actor that holds the messages fails, because the destructor of a message panics.
+    let stand = Stand::new();
+    let (target, ..) = holds(&stand, Some(Bomb));
+    stand.stop(&target);
+    stand.advance(ms(6));
+    assert_eq!(
+        letters(&stand.handle()),
+        [discarded, (LetterReason::Failed, 3)]
+    );
 }
 
 #[test]

@@ -78,3 +78,14 @@ pub fn count_dead_letters(name: fn() -> &'static str, reason: LetterReason, coun
         worker.count_dead_letters(name, reason, count);
     }
 }
+
+/// Counts `count` dead letters like [`count_dead_letters`]. The reason is the reason of the end of
+/// the task that is being dropped: it has stopped, has failed, or ends with its sponsor.
+///
+/// A task that keeps messages in its state should call this function in the destructor of this
+/// state.
+pub fn count_left_letters(name: fn() -> &'static str, count: u64) {
+    if let Some(worker) = current::worker() {
+        worker.count_dead_letters(name, worker.leave_reason(), count);
+    }
+}

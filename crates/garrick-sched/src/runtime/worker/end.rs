@@ -90,6 +90,8 @@ impl Worker {
             let table = cell.table();
             self.count_ended(cell);
             self.shared.hooks.gone(cell);
+            // One destructor may end another task.
+            let outer = self.leaves.replace(Some(self.reason_of(ended)));
             if let Some(dead) = table.dead {
                 cell.set_table(dead);
                 self.drop_task(cell, table);
@@ -97,6 +99,7 @@ impl Worker {
             if table.watched.is_none() {
                 watch::tell(cell, ended);
             }
+            self.leaves.set(outer);
         }
     }
 

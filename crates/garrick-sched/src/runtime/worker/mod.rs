@@ -54,6 +54,7 @@ use trail::Trails;
 
 use crate::cell::{CellPtr, Chain, Envelope, Home, Slot};
 use crate::driver::Driver;
+use crate::letters::LetterReason;
 use crate::pool::Pool;
 use crate::probe::{Lane, Vitals};
 use crate::quiet::{self, Panic};
@@ -106,6 +107,9 @@ pub(crate) struct Worker {
     pub(crate) gathered: Cell<Option<CellPtr>>,
     /// Progress of the worker in closing its cells, because the sponsor stops.
     pub(crate) closing: Cell<Closing>,
+    /// While the worker drops a task that has ended, the reason for the dead letters that the task
+    /// leaves. `None` at any other time.
+    pub(super) leaves: Cell<Option<LetterReason>>,
     /// Home (number of the worker) of the cells to whose mailboxes the current turn may send
     /// directly. Usually, the home is this worker. If the turn was away, the value is `STRANGER`,
     /// so that later messages of the turn do not overtake the earlier ones. If the turn has a trail
@@ -194,6 +198,7 @@ impl Worker {
             next_seat: Cell::new(None),
             gathered: Cell::new(None),
             closing: Cell::new(Closing::No),
+            leaves: Cell::new(None),
             home,
             index,
             old: RunQueue::new(),

@@ -217,6 +217,12 @@ impl Worker {
         self.shared.count_dead_letters(name, reason, count);
     }
 
+    /// Returns the reason why the messages that a task leaves are counted as dead letters. Called by
+    /// destructors of the task's state.
+    pub(crate) fn leave_reason(&self) -> LetterReason {
+        self.leaves.get().unwrap_or_else(|| self.end_reason())
+    }
+
     /// Returns the reason why the unhandled messages of a task are counted as dead letters, if the
     /// task has ended without a failure.
     pub(crate) fn end_reason(&self) -> LetterReason {
