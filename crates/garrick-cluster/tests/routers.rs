@@ -6,12 +6,14 @@ mod common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::thread;
+use std::time::Instant;
 
 use common::Cluster;
 use garrick_actor::naming::Key;
 use garrick_actor::route::{Policy, Random, RoundRobin, Router};
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, System};
 use garrick_cluster::{Carrier, Entities, Node, Receptionist, SameOnAllNodes, ServiceError, Wire};
+use garrick_testkit::HANGS_AFTER;
 
 /// A message to a desk, with a key. The desk returns its name.
 #[derive(Wire)]
@@ -73,11 +75,20 @@ impl Place {
     }
 }
 
-/// Waits until a router knows `desks` desks.
-fn knows(router: &Router<Visit>, desks: usize) {
-    while router.status().wait().unwrap().routees.len() != desks {
+/// Waits until `holds` returns true.
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !holds() {
+        assert!(began.elapsed() < HANGS_AFTER, "not seen: {what}");
         thread::yield_now();
     }
+}
+
+/// Waits until a router knows `desks` desks.
+fn knows(router: &Router<Visit>, desks: usize) {
+    until("desks", || {
+        router.status().wait().unwrap().routees.len() == desks
+    });
 }
 
 fn visit(router: &Router<Visit>, key: &str) -> Result<String, NoReply> {
@@ -208,9 +219,7 @@ fn a_router_that_follows_no_longer_ends_with_its_last_handle() {
     assert_eq!(one.receptionist.find(&DESKS).wait().unwrap().len(), 2);
     assert_eq!(router.status().wait().unwrap().routees.len(), 1);
     drop((router, follower));
-    while Arc::strong_count(&alive) > 1 {
-        thread::yield_now();
-    }
+    until("the end of the router", || Arc::strong_count(&alive) == 1);
 }
 
 #[test]
