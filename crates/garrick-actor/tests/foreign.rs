@@ -76,6 +76,15 @@ impl Actor for Worker {
     }
 }
 
+/// Returns a function that creates workers whose destructors panic, for a supervised actor.
+fn workers(told: mpsc::Sender<u32>) -> impl Fn() -> Worker + Send {
+    let bombs = Arc::new(AtomicUsize::new(0));
+    move || Worker {
+        told: told.clone(),
+        _bomb: Some(Bomb(bombs.clone())),
+    }
+}
+
 /// Spawns a supervisor with default settings as the root of a tree.
 fn root(local: &Local) -> Tree {
     let root = Supervisor::new("root", Strategy::OneForOne);
@@ -112,12 +121,8 @@ fn what_was_under_way_does_not_come_to_the_next_one_if_a_destructor_panics() {
     silence_panics();
     let (_, local) = local();
     let (told, heard) = mpsc::channel();
-    let bombs = Arc::new(AtomicUsize::new(0));
     let tree = root(&local);
-    let child = local.actor(move || Worker {
-        told: told.clone(),
-        _bomb: Some(Bomb(bombs.clone())),
-    });
+    let child = local.actor(workers(told));
     let child = child.supervised_by(&tree).spawn().unwrap();
     child.send(Job::Pipe(1)).unwrap();
     child.send(Job::Panic).unwrap();
@@ -175,12 +180,8 @@ fn a_receive_timeout_does_not_come_to_the_next_one_even_if_a_destructor_panics()
     silence_panics();
     let (clock, local) = local();
     let (told, heard) = mpsc::channel();
-    let bombs = Arc::new(AtomicUsize::new(0));
     let tree = root(&local);
-    let child = local.actor(move || Worker {
-        told: told.clone(),
-        _bomb: Some(Bomb(bombs.clone())),
-    });
+    let child = local.actor(workers(told));
     let child = child.receive_timeout(ms(10), || Job::Tell(1));
     let child = child.supervised_by(&tree).spawn().unwrap();
     settle(&local);
