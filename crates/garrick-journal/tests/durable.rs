@@ -1,10 +1,9 @@
 //! Durable actors on the disk of the machine, with each engine.
 #![forbid(unsafe_code)]
 
+use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::{env, fs, process};
 
 use garrick_actor::files::{Files, Folder};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
@@ -15,23 +14,11 @@ use garrick_journal::{
     BoxError, Decide, Durable, DurableActor, Event, EventKind, Group, Journal, JournalError,
     Keeper, Log, Options, Stored,
 };
+use garrick_testkit::Place;
 
-/// A folder that is removed when it is dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, SeqCst);
-        let name = format!("garrick-durable-{}-{number}", process::id());
-        Self(env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+/// Returns the folder in which a journal keeps its files. The journal creates it.
+fn folder_in(place: &Place) -> PathBuf {
+    place.path().join("journal")
 }
 
 /// An account that counts.
@@ -135,12 +122,12 @@ impl Engine {
     fn open(self, system: &Handle, place: &Place) -> Result<Journal, JournalError> {
         match self {
             Self::Segments => {
-                let (journal, opened) = Journal::open(system, &place.0)?;
+                let (journal, opened) = Journal::open(system, folder_in(place))?;
                 assert!(opened.torn.is_none());
                 Ok(journal)
             }
             #[cfg(feature = "sqlite")]
-            Self::Sqlite => Journal::open_sqlite(system, place.0.join("journal.sqlite")),
+            Self::Sqlite => Journal::open_sqlite(system, folder_in(place).join("journal.sqlite")),
         }
     }
 
@@ -148,11 +135,13 @@ impl Engine {
     fn log(self, place: &Place) -> Box<dyn Log> {
         match self {
             Self::Segments => {
-                let files = Arc::new(Folder::open(&place.0).unwrap());
+                let files = Arc::new(Folder::open(folder_in(place)).unwrap());
                 Box::new(Mutex::new(Options::new().open(files).unwrap().0))
             }
             #[cfg(feature = "sqlite")]
-            Self::Sqlite => Box::new(SqliteLog::open(place.0.join("journal.sqlite")).unwrap()),
+            Self::Sqlite => {
+                Box::new(SqliteLog::open(folder_in(place).join("journal.sqlite")).unwrap())
+            }
         }
     }
 }
@@ -200,7 +189,7 @@ fn with(engine: Engine, place: &Place, f: impl FnOnce(&System, &Journal)) {
 }
 
 fn the_state_survives_a_restart(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     for round in 0..5 {
         with(engine, &place, |system, journal| {
             for name in ["account/1", "account/2"] {
@@ -227,7 +216,7 @@ fn the_state_survives_a_restart(engine: Engine) {
 }
 
 fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     with(engine, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(account.ask(Command::Undo).wait(), Err(NoReply::Dropped));
@@ -241,7 +230,7 @@ fn turns_without_events_commit_at_once_and_an_undone_turn_records_nothing(engine
 }
 
 fn an_event_that_cannot_be_applied_is_not_recorded(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     with(engine, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(add(&account, 5), Ok(5));
@@ -254,7 +243,7 @@ fn an_event_that_cannot_be_applied_is_not_recorded(engine: Engine) {
 
 fn a_supervised_entity_reads_its_state_again(engine: Engine) {
     for decision in [Decision::Restart, Decision::Resume] {
-        let place = Place::new();
+        let place = Place::new("durable");
         with(engine, &place, |system, journal| {
             let tree = Supervisor::new("accounts", Strategy::OneForOne);
             let tree = tree.spawn(&system.handle()).unwrap();
@@ -276,7 +265,7 @@ fn a_supervised_entity_reads_its_state_again(engine: Engine) {
 }
 
 fn there_is_one_entity_with_a_name(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     with(engine, &place, |system, journal| {
         let first = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         assert_eq!(add(&first, 5), Ok(5));
@@ -293,7 +282,7 @@ fn there_is_one_entity_with_a_name(engine: Engine) {
 
 #[test]
 fn a_log_that_is_opened_often_has_few_files() {
-    let place = Place::new();
+    let place = Place::new("durable");
     for round in 0..60 {
         with(Engine::Segments, &place, |system, journal| {
             let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
@@ -302,7 +291,7 @@ fn a_log_that_is_opened_often_has_few_files() {
             let other = journal.entity(format!("other/{round}"), Account);
             assert_eq!(add(&system.spawn(other.unwrap()).unwrap(), 7), Ok(7));
         });
-        let files = Folder::open(&place.0).unwrap().list().unwrap();
+        let files = Folder::open(folder_in(&place)).unwrap().list().unwrap();
         assert!(files.len() < 20, "{files:?}");
     }
     with(Engine::Segments, &place, |system, journal| {
@@ -314,7 +303,7 @@ fn a_log_that_is_opened_often_has_few_files() {
 /// Returns the number of files in a folder that this process has opened.
 #[cfg(target_os = "linux")]
 fn opened_files(place: &Place) -> usize {
-    let folder = fs::canonicalize(&place.0).unwrap();
+    let folder = fs::canonicalize(folder_in(place)).unwrap();
     let handles = fs::read_dir("/proc/self/fd").unwrap();
     let targets = handles.filter_map(|handle| fs::read_link(handle.ok()?.path()).ok());
     targets.filter(|target| target.starts_with(&folder)).count()
@@ -324,8 +313,8 @@ fn opened_files(place: &Place) -> usize {
 #[test]
 fn a_log_of_many_files_has_few_of_them_open() {
     const FILES: u64 = 300;
-    let place = Place::new();
-    let files = Arc::new(Folder::create(&place.0).unwrap());
+    let place = Place::new("durable");
+    let files = Arc::new(Folder::create(folder_in(&place)).unwrap());
     let options = Options::new().segment_bytes(1);
     let (mut log, _) = options.open(files.clone()).unwrap();
     let journal = log.journal("a").unwrap();
@@ -357,7 +346,7 @@ fn a_log_of_many_files_has_few_of_them_open() {
 
 #[test]
 fn a_log_is_inspected_while_it_is_open() {
-    let place = Place::new();
+    let place = Place::new("durable");
     with(Engine::Segments, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         for number in 1..=25 {
@@ -365,7 +354,7 @@ fn a_log_is_inspected_while_it_is_open() {
         }
         // A state is saved behind the answers.
         assert_eq!(add(&account, 0), Ok(325));
-        let files = Arc::new(Folder::open(&place.0).unwrap());
+        let files = Arc::new(Folder::open(folder_in(&place)).unwrap());
         let before = files.list().unwrap();
         let (mut log, opened) = Options::new().inspect(files.clone()).unwrap();
         assert!(opened.torn.is_none());
@@ -392,7 +381,7 @@ fn a_log_is_inspected_while_it_is_open() {
 
 fn thousands_of_entities_share_groups(engine: Engine) {
     const ENTITIES: u64 = 2_000;
-    let place = Place::new();
+    let place = Place::new("durable");
     with(engine, &place, |system, journal| {
         let spawn = |number| {
             let entity = journal.entity(format!("account/{number}"), Account);
@@ -424,7 +413,7 @@ fn thousands_of_entities_share_groups(engine: Engine) {
 }
 
 fn a_journal_is_closed_with_its_system(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     let system = System::new().unwrap();
     let journal = engine.open(&system.handle(), &place).unwrap();
     let other = System::new().unwrap();
@@ -436,7 +425,7 @@ fn a_journal_is_closed_with_its_system(engine: Engine) {
     system.shutdown();
     assert_eq!(add(&account, 5), Err(NoReply::Dropped));
     other.shutdown();
-    let closed = engine.open(&system_that_has_ended(), &Place::new());
+    let closed = engine.open(&system_that_has_ended(), &Place::new("durable"));
     assert!(matches!(closed, Err(JournalError::Closed)));
 }
 
@@ -486,7 +475,7 @@ impl Keeper for Settings {
 }
 
 fn a_state_without_events_survives_a_restart(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     for round in 0..3 {
         with(engine, &place, |system, journal| {
             let settings = journal.entity("settings", Settings).unwrap();
@@ -503,7 +492,7 @@ fn a_state_without_events_survives_a_restart(engine: Engine) {
 }
 
 fn a_saved_state_that_cannot_be_loaded_is_not_needed_before_a_whole_event(engine: Engine) {
-    let place = Place::new();
+    let place = Place::new("durable");
     with(engine, &place, |system, journal| {
         let account = system.spawn(journal.entity("a", Account).unwrap()).unwrap();
         for number in 1..=10 {

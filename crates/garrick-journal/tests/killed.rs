@@ -4,15 +4,15 @@
 #![cfg(unix)]
 
 use std::env;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
-use std::process::{self, Command, Stdio};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use garrick_actor::files::Folder;
 use garrick_core::random::mix;
 use garrick_journal::{Event, EventKind, Group, Options, SegmentLog};
+use garrick_testkit::Place;
 
 /// Environment variable that is set in the process that writes.
 const FOLDER: &str = "GARRICK_JOURNAL_FOLDER";
@@ -135,24 +135,6 @@ fn kill_after(folder: &Path, groups: u64) -> Vec<u64> {
     acknowledged
 }
 
-/// An empty folder, which is removed when it is dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        let name = format!("garrick-journal-killed-{}", process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn acknowledged_events_survive_a_kill() {
     if let Some(folder) = env::var_os(FOLDER) {
@@ -160,9 +142,9 @@ fn acknowledged_events_survive_a_kill() {
     }
     let kills = env::var("GARRICK_JOURNAL_KILLS").ok();
     let kills = kills.map_or(KILLS, |kills| kills.parse().expect("it is a number"));
-    let place = Place::new();
+    let place = Place::new("journal-killed");
     for kill in 0..kills {
-        let acknowledged = kill_after(&place.0, 1 + mix(kill) % 20);
-        check(&place.0, &acknowledged);
+        let acknowledged = kill_after(place.path(), 1 + mix(kill) % 20);
+        check(place.path(), &acknowledged);
     }
 }

@@ -4,29 +4,24 @@
 #![forbid(unsafe_code)]
 
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use std::{env, fs, process};
+use std::{fs, process};
 
 use garrick_journal::{
     Event, EventKind, Group, JournalError, JournalId, Log, READ_BYTES, SqliteLog, Start,
 };
+use garrick_testkit::Place;
 use rusqlite::Connection;
 
-/// A folder that is removed when it is dropped.
-struct Place(PathBuf);
+/// A folder with a database.
+struct Database(Place);
 
-impl Place {
+impl Database {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, SeqCst);
-        let name = format!("garrick-sqlite-{}-{number}", process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
+        Self(Place::new("sqlite"))
     }
 
     fn path(&self) -> PathBuf {
-        self.0.join("journal.sqlite")
+        self.0.path().join("journal.sqlite")
     }
 
     fn open(&self) -> SqliteLog {
@@ -35,12 +30,6 @@ impl Place {
 
     fn other(&self) -> Connection {
         Connection::open(self.path()).unwrap()
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -73,7 +62,7 @@ fn read(log: &SqliteLog, journal: JournalId) -> Result<usize, JournalError> {
 
 #[test]
 fn a_second_opening_is_refused() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let second = SqliteLog::open(place.path()).unwrap_err();
     let JournalError::Disk { source, .. } = &second else {
@@ -89,10 +78,10 @@ fn a_second_opening_is_refused() {
 #[cfg(unix)]
 #[test]
 fn a_link_leads_to_the_same_log() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     append(&log, start(&log, "a").journal, 1..=2);
-    let link = place.0.join("link");
+    let link = place.0.path().join("link");
     std::os::unix::fs::symlink(place.path(), &link).unwrap();
     let second = SqliteLog::open(&link).unwrap_err();
     assert!(second.to_string().starts_with("cannot lock"), "{second}");
@@ -101,8 +90,8 @@ fn a_link_leads_to_the_same_log() {
     assert_eq!(start(&log, "a").newest, 2);
     drop(log);
     // The lock would be beside the link, and not beside the database.
-    let link = place.0.join("other link");
-    std::os::unix::fs::symlink(place.0.join("nothing"), &link).unwrap();
+    let link = place.0.path().join("other link");
+    std::os::unix::fs::symlink(place.0.path().join("nothing"), &link).unwrap();
     let error = SqliteLog::open(&link).unwrap_err();
     let text = error.to_string();
     assert!(
@@ -113,7 +102,7 @@ fn a_link_leads_to_the_same_log() {
 
 #[test]
 fn other_files_are_refused_and_stay_as_they_are() {
-    let place = Place::new();
+    let place = Database::new();
     let refused = |why: &str| {
         for opened in [SqliteLog::open, SqliteLog::inspect] {
             let before = fs::read(place.path()).unwrap();
@@ -151,7 +140,7 @@ fn other_files_are_refused_and_stay_as_they_are() {
 
 #[test]
 fn people_query_the_log_while_it_is_open() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=4);
@@ -195,7 +184,7 @@ fn people_query_the_log_while_it_is_open() {
     drop((inspected, person));
     drop(log);
     // The database alone is the log.
-    let mut files: Vec<_> = fs::read_dir(&place.0)
+    let mut files: Vec<_> = fs::read_dir(place.0.path())
         .unwrap()
         .map(|file| file.unwrap().file_name().into_string().unwrap())
         .collect();
@@ -205,7 +194,7 @@ fn people_query_the_log_while_it_is_open() {
 
 #[test]
 fn a_damaged_event_is_named() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=3);
@@ -240,7 +229,7 @@ fn a_damaged_event_is_named() {
 #[test]
 fn a_damaged_name_is_not_a_new_journal() {
     for damage in ["name = 'account/43'", "id = 2", "checksum = checksum + 1"] {
-        let place = Place::new();
+        let place = Database::new();
         let log = place.open();
         append(&log, start(&log, "account/42").journal, 1..=3);
         drop(log);
@@ -273,7 +262,7 @@ fn events_that_the_tables_have_lost_are_noticed() {
         ("UPDATE journals SET newest = 2", "its checksum is wrong"),
     ];
     for (loss, why) in lost {
-        let place = Place::new();
+        let place = Database::new();
         let log = place.open();
         let account = start(&log, "account/42").journal;
         append(&log, account, 1..=3);
@@ -289,7 +278,7 @@ fn events_that_the_tables_have_lost_are_noticed() {
 
 #[test]
 fn a_damaged_state_is_not_one_of_the_two_that_are_kept() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=6);
@@ -313,7 +302,7 @@ fn a_damaged_state_is_not_one_of_the_two_that_are_kept() {
 
 #[test]
 fn an_older_state_stands_for_a_damaged_one() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=6);
@@ -347,7 +336,7 @@ fn an_older_state_stands_for_a_damaged_one() {
 
 #[test]
 fn a_whole_event_stands_for_a_damaged_state() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=6);
@@ -379,7 +368,7 @@ fn a_whole_event_stands_for_a_damaged_state() {
 
 #[test]
 fn a_log_with_a_damaged_state_opens_again() {
-    let place = Place::new();
+    let place = Database::new();
     let mut log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=6);
@@ -399,7 +388,7 @@ fn a_log_with_a_damaged_state_opens_again() {
 
 #[test]
 fn the_write_ahead_log_does_not_grow_for_ever() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     let payload = vec![7; 1 << 20];
@@ -423,14 +412,14 @@ fn the_write_ahead_log_does_not_grow_for_ever() {
 
 #[test]
 fn what_an_ended_process_has_left_is_read() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     append(&log, account, 1..=5);
     // As after a kill: the write-ahead log has everything, and its index is not copied.
-    let left = Place::new();
+    let left = Database::new();
     fs::copy(place.path(), left.path()).unwrap();
-    let wal = |place: &Place| place.0.join("journal.sqlite-wal");
+    let wal = |place: &Database| place.0.path().join("journal.sqlite-wal");
     fs::copy(wal(&place), wal(&left)).unwrap();
     let found = left.open();
     assert_eq!(start(&found, "account/42").newest, 5);
@@ -438,7 +427,7 @@ fn what_an_ended_process_has_left_is_read() {
     // The last group has two frames of 4,120 bytes. If it is torn, the others are there.
     let whole = fs::read(wal(&place)).unwrap();
     for cut in (whole.len() - 8_200..whole.len()).step_by(97) {
-        let torn = Place::new();
+        let torn = Database::new();
         fs::copy(place.path(), torn.path()).unwrap();
         fs::write(wal(&torn), &whole[..cut]).unwrap();
         let found = torn.open();
@@ -451,7 +440,7 @@ fn what_an_ended_process_has_left_is_read() {
 
 #[test]
 fn events_are_read_in_pages() {
-    let place = Place::new();
+    let place = Database::new();
     let log = place.open();
     let account = start(&log, "account/42").journal;
     let payload = vec![1; 100_000];

@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{self, Command};
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::{Sender, channel};
 use std::{env, fs};
 
 use garrick_actor::{Actor, Address, Context, NoReply, Reply, System};
 use garrick_journal::{BoxError, Decide, DurableActor, EventKind, Journal, Stored};
+use garrick_testkit::Place;
 
 /// Number of entities, each with a client.
 const ENTITIES: u64 = 8;
@@ -174,30 +175,20 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// A folder that is removed when it is dropped.
-struct Place(PathBuf);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[test]
 fn what_is_acknowledged_was_synced() {
     if let Some(folder) = env::var_os(FOLDER) {
         return count(Path::new(&folder));
     }
-    let place = Place(env::temp_dir().join(format!("garrick-synced-{}", process::id())));
-    fs::create_dir_all(&place.0).unwrap();
-    let file = place.0.join("trace");
+    let place = Place::new("synced");
+    let file = place.path().join("trace");
     let traced = Command::new("strace")
         .args(["-f", "-qq", "-y", "-s", "1000000", "-e", "signal=none"])
         .args(["-e", "trace=write,pwrite64,fdatasync,fsync", "-o"])
         .arg(&file)
         .arg(env::current_exe().unwrap())
         .args(["what_is_acknowledged_was_synced", "--exact", "--nocapture"])
-        .env(FOLDER, place.0.join("log"))
+        .env(FOLDER, place.path().join("log"))
         .output()
         .expect("strace is installed: on Debian by `sudo apt-get install strace`");
     let said = String::from_utf8_lossy(&traced.stderr);

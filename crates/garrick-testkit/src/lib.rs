@@ -1,5 +1,6 @@
 //! Helpers for the tests of several crates: a clock that the test sets, time limits for tests that
-//! hang, and panics on purpose. Other helpers read the process's CPU time and memory on Linux.
+//! hang, panics on purpose, and folders for files. Other helpers read the process's CPU time and
+//! memory on Linux.
 //!
 //! A crate depends on `garrick-testkit` as a dev-dependency, for the tests in the folder `tests` of
 //! the crate. The unit tests of a crate cannot use `garrick-testkit` if `garrick-testkit` itself
@@ -15,6 +16,8 @@ mod panics;
 
 mod drops;
 
+mod place;
+
 mod process;
 
 mod settings;
@@ -23,6 +26,7 @@ pub use {
     drops::{Bomb, OnDrop},
     hang::{HANGS_AFTER, alone, ends, ends_alone, ends_or, wait},
     panics::{ON_PURPOSE, fail, silence_panics},
+    place::Place,
     process::{assert_asleep, resident_bytes, this_thread},
     settings::{seeds, setting},
     world::{ByHand, ms},

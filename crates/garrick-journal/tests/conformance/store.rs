@@ -1,9 +1,6 @@
 //! The stores whose logs are checked.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
-use std::{env, fs, process};
 
 use garrick_actor::files::{Files, Folder};
 #[cfg(feature = "sqlite")]
@@ -11,29 +8,10 @@ use garrick_journal::SqliteLog;
 use garrick_journal::conformance::Store;
 use garrick_journal::{Log, MemoryLog, Options};
 use garrick_sim::testing::Kit;
+use garrick_testkit::Place;
 
 /// Size of segments, so small that the log has many.
 const SEGMENT_BYTES: u64 = 4_000;
-
-/// A folder that is removed when it is dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, SeqCst);
-        let name = format!("garrick-conformance-{}-{number}", process::id());
-        let path = env::temp_dir().join(name);
-        fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 fn open(files: Arc<dyn Files>) -> Box<dyn Log> {
     let options = Options::new().segment_bytes(SEGMENT_BYTES);
@@ -47,17 +25,17 @@ pub(crate) struct Folders(Place);
 
 impl Folders {
     pub(crate) fn new() -> Self {
-        Self(Place::new())
+        Self(Place::new("conformance"))
     }
 }
 
 impl Store for Folders {
     fn open(&mut self) -> Box<dyn Log> {
-        open(Arc::new(Folder::open(&self.0.0).unwrap()))
+        open(Arc::new(Folder::open(self.0.path()).unwrap()))
     }
 
     fn clear(&mut self) {
-        self.0 = Place::new();
+        self.0 = Place::new("conformance");
     }
 }
 
@@ -105,17 +83,17 @@ pub(crate) struct Databases(Place);
 #[cfg(feature = "sqlite")]
 impl Databases {
     pub(crate) fn new() -> Self {
-        Self(Place::new())
+        Self(Place::new("conformance"))
     }
 }
 
 #[cfg(feature = "sqlite")]
 impl Store for Databases {
     fn open(&mut self) -> Box<dyn Log> {
-        Box::new(SqliteLog::open(self.0.0.join("journal.sqlite")).unwrap())
+        Box::new(SqliteLog::open(self.0.path().join("journal.sqlite")).unwrap())
     }
 
     fn clear(&mut self) {
-        self.0 = Place::new();
+        self.0 = Place::new("conformance");
     }
 }

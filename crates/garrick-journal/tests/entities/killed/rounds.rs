@@ -1,13 +1,12 @@
 //! Rounds: in each one, a process is started and killed, and its history is checked.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::{env, fs, process};
+use std::path::Path;
 
 use garrick_actor::System;
 use garrick_core::random::mix;
 use garrick_sim::history::Call;
-use garrick_testkit::setting;
+use garrick_testkit::{Place, setting};
 
 use super::engine::Engine;
 use super::line::{Line, Words};
@@ -70,21 +69,23 @@ fn survives_kills<O: Object<Op: Words, Ret: Words>>(
     }
     let kills = setting("GARRICK_JOURNAL_KILLS").unwrap_or(KILLS);
     let place = Place::new(test);
+    // The first process creates it.
+    let files = place.path().join("journal");
     let mut model = Since {
         model: O::default(),
         state: O::default().init(),
     };
     let (mut calls, mut pending) = (0, 0);
     for round in 0..kills {
-        let mut history = history_of::<O>(Process::start(test, &place.0, round), round);
+        let mut history = history_of::<O>(Process::start(test, &files, round), round);
         calls += history.len();
         pending += history
             .operations()
             .iter()
             .filter(|o| o.ended().is_none())
             .count();
-        let state = look::<O>(engine, &place.0, &mut history);
-        engine.verify(&place.0);
+        let state = look::<O>(engine, &files, &mut history);
+        engine.verify(&files);
         let _ = history.check(&model).expect_order();
         audit(&history, &state);
         model.state = state;
@@ -150,20 +151,4 @@ fn look<O: Object>(engine: Engine, folder: &Path, history: &mut HistoryOf<O>) ->
     drop((running, journal));
     system.shutdown();
     state
-}
-
-/// A folder that is removed when it is dropped.
-struct Place(PathBuf);
-
-impl Place {
-    fn new(test: &str) -> Self {
-        let name = format!("garrick-{test}-{}", process::id());
-        Self(env::temp_dir().join(name))
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
