@@ -217,8 +217,8 @@ impl Worker {
         self.shared.count_dead_letters(name, reason, count);
     }
 
-    /// Returns the reason why the messages that a task leaves are counted as dead letters. Called by
-    /// destructors of the task's state.
+    /// Returns the reason why the messages that a task leaves are counted as dead letters. The
+    /// destructors of the task's state call this.
     pub(crate) fn leave_reason(&self) -> LetterReason {
         self.leaves.get().unwrap_or_else(|| self.end_reason())
     }
