@@ -315,7 +315,7 @@ impl File for Open {
 mod tests {
     use std::io::{self, ErrorKind};
     use std::path::{Path, PathBuf};
-    use std::{env, fs, process};
+    use std::{env, fs, process, slice};
 
     use super::create_durable;
 
@@ -350,7 +350,7 @@ mod tests {
             Ok(())
         };
         create_durable(&log, sync).unwrap();
-        assert_eq!(synced, std::slice::from_ref(&place.0));
+        assert_eq!(synced, slice::from_ref(&place.0));
         // The root of all folders has no name.
         create_durable(Path::new("/"), |folder| panic!("{}", folder.display())).unwrap();
     }
@@ -373,10 +373,18 @@ mod tests {
         let inner = canonical(&place.0);
         // Folders that exist.
         for path in ["there/..", "there/./..", "there//../", "there/../there/.."] {
-            assert_eq!(create(&place.0.join(path)), [outer.clone()], "{path}");
+            assert_eq!(
+                create(&place.0.join(path)),
+                slice::from_ref(&outer),
+                "{path}"
+            );
         }
         for path in ["there", "there/", ".//there/.", "there/../there"] {
-            assert_eq!(create(&place.0.join(path)), [inner.clone()], "{path}");
+            assert_eq!(
+                create(&place.0.join(path)),
+                slice::from_ref(&inner),
+                "{path}"
+            );
         }
         // A new folder in a folder that exists.
         let two = [outer.clone(), inner.clone()];

@@ -91,7 +91,12 @@ fn addresser(start: &Meeting) -> (Contexts, Addresses) {
 }
 
 /// Checks that the mailbox of an actor with one address is open.
-fn check_open(clock: &ByHand, local: &Local, address: Address<u32>, heard: &Receiver<Option<u32>>) {
+fn check_open(
+    clock: &ByHand,
+    local: &Local,
+    address: &Address<u32>,
+    heard: &Receiver<Option<u32>>,
+) {
     clock.advance(ms(2));
     settle(local);
     let _earlier = heard.try_iter().count();
@@ -126,7 +131,7 @@ fn a_mailbox_stays_open_if_two_threads_open_it_at_once() {
                 (two, one)
             };
             drop(goes);
-            check_open(&clock, &local, stays, &heards[index]);
+            check_open(&clock, &local, &stays, &heards[index]);
         }
     }
 }
@@ -148,7 +153,7 @@ fn a_mailbox_that_opens_while_it_closes_is_open() {
             local.run();
         }
         for (address, heard) in given.recv().unwrap().into_iter().zip(heards) {
-            check_open(&clock, &local, address, &heard);
+            check_open(&clock, &local, &address, &heard);
         }
     }
 }
