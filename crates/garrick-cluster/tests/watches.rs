@@ -1,5 +1,5 @@
-//! The directory and the topics watch actors only as long as their entries need it. Watches that are
-//! cancelled do not pile up, for each kind of address.
+//! The directory and the topics watch actors only as long as their entries need it. Watches that
+//! are cancelled do not pile up, for each kind of address.
 #![forbid(unsafe_code)]
 
 use std::pin::pin;
