@@ -50,7 +50,8 @@ impl LetterReason {
         Self::Discarded,
     ];
 
-    /// Returns the reason as a word, for example `shut_down`. Metrics use this word.
+    /// Returns the name of the reason why messages were not handled, for example `shut_down`.
+    /// Metrics use this name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {

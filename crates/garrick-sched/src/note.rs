@@ -30,7 +30,7 @@ mod active {
         static OBSERVER: RefCell<Option<Address<Note>>> = const { RefCell::new(None) };
     }
 
-    /// A fact on its way to the observer of a simulation.
+    /// A recorded fact, which is sent to the observer of a simulation.
     #[expect(missing_debug_implementations, reason = "only for the simulation")]
     pub struct Note {
         /// The recorded fact, a value of any type.

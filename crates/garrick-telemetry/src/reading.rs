@@ -304,9 +304,9 @@ pub struct JournalReading {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written.
     pub groups: u64,
-    /// Total number of turns in all written groups.
+    /// Total number of turns in all groups of turns that were written.
     pub turns: u64,
-    /// Total number of events in all written groups.
+    /// Total number of events in all groups of turns that were written.
     pub events: u64,
     /// Total size of all written events, in bytes.
     pub event_bytes: u64,

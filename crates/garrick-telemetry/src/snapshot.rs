@@ -508,14 +508,14 @@ pub struct JournalStatus {
     /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
     /// written in the window.
     pub group_seconds: Option<f64>,
-    /// Total number of turns in all written groups.
+    /// Total number of turns in all groups of turns that were written.
     pub turns: u64,
     /// Average rate at which turns were written to the log, in turns per second over the window.
     pub turn_rate: f64,
     /// Average number of turns in a written group, over the window. `None` if no group was written
     /// in the window.
     pub group_turns: Option<f64>,
-    /// Total number of events in all written groups.
+    /// Total number of events in all groups of turns that were written.
     pub events: u64,
     /// Average number of written events per second over the window.
     pub event_rate: f64,

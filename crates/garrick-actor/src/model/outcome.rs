@@ -4,7 +4,7 @@ use crate::failure::fault::{BoxError, set_why};
 use crate::model::context::Context;
 use crate::model::next::Next;
 
-/// Implemented by the values that a handler can return to choose the next step.
+/// A value that a handler can return to choose the next step of its actor.
 ///
 /// | a handler returns | the turn | the actor |
 /// | --- | --- | --- |

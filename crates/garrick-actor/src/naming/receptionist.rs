@@ -141,8 +141,8 @@ impl Receptionist {
         self.order(key, move |service| service.remove(task))
     }
 
-    /// Subscribes `subscriber` to the list of servers of the protocol with this `key`. The
-    /// subscriber first receives the current servers, and then every change.
+    /// Subscribes `subscriber` to the protocol with this `key`. The subscriber first receives the
+    /// list of actors that serve the protocol now, and then every change of this list.
     ///
     /// # Errors
     /// Fails if the receptionist is known to have stopped.

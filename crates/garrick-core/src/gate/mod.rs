@@ -164,7 +164,8 @@ impl Mover {
         self.take()
     }
 
-    /// Returns the exact count. Only this mover can change the count of the gate.
+    /// Returns the exact count. Only this mover, the side of the gate that advances the count, can
+    /// change it.
     #[inline]
     pub fn count(&self) -> u64 {
         self.count

@@ -107,7 +107,7 @@ impl Parker {
         Self { shared }
     }
 
-    /// Creates a handle that wakes this parker.
+    /// Creates a handle that wakes the owner of this parker.
     pub fn unparker(&self) -> Unparker {
         Unparker {
             shared: self.shared.clone(),
@@ -125,8 +125,8 @@ impl Parker {
         }
     }
 
-    /// Blocks until the token is set, but for at most `timeout`. If the token was set, clears it
-    /// and returns true. Otherwise returns false.
+    /// Blocks until an [`Unparker`] has set the token, but for at most `timeout`. If the token was
+    /// set, clears it and returns true. Otherwise returns false.
     #[inline]
     pub fn park_timeout(&mut self, timeout: Duration) -> bool {
         // A timeout beyond the range of the clock counts as no timeout.

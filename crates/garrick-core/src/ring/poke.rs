@@ -1,4 +1,4 @@
-//! Writing of a batch in place.
+//! Writing of a batch of values directly into the slots of a ring.
 use std::fmt;
 
 use super::{Full, Producer};
@@ -35,7 +35,7 @@ impl<'a, T> Poke<'a, T> {
     ///
     /// # Errors
     ///
-    /// Returns the value in [`Full`] if all open slots have been written.
+    /// Returns the value in [`Full`] if all slots of this `Poke` have been written.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
         if self.written == self.room {
@@ -49,15 +49,15 @@ impl<'a, T> Poke<'a, T> {
         Ok(())
     }
 
-    /// Calls `make` for each remaining open slot and writes the result into it. Returns the number
-    /// of slots written.
+    /// Calls `make` for each slot that is not yet written, and writes the result into the slot.
+    /// Returns the number of slots written.
     #[inline]
     pub fn fill_with(&mut self, mut make: impl FnMut() -> T) -> usize {
         self.write_while(|_| Some(make()))
     }
 
-    /// Writes the items of `values` until there are no more items or no more open slots. Returns
-    /// the number of items written.
+    /// Writes the items of `values` into the slots that are not yet written, until there are no
+    /// more items or no more slots. Returns the number of items written.
     ///
     /// The iterator is advanced only if there is a slot for its next item. Pass `&mut iterator` to
     /// keep the remaining items.

@@ -1,9 +1,9 @@
-//! Memory of a ring. The number of slots is a power of two, so that a mask converts a count into
-//! the index of a slot.
+//! The memory of a ring. The number of slots is a power of two, so that a mask converts a count
+//! into the index of a slot.
 //!
 //! All reads and writes of values go through this module. The module does not know which slots are
-//! full. The two halves must keep track of the full slots, and must meet the conditions of the
-//! `unsafe` methods.
+//! full. The two halves of the ring, the producer and the consumer, must keep track of the full
+//! slots, and must meet the conditions of the `unsafe` methods.
 use std::{cell::Cell, marker::PhantomData, mem::MaybeUninit, ptr, ptr::NonNull, slice};
 
 use super::{

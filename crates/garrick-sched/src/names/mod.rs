@@ -1,4 +1,5 @@
-//! Names of simulated tasks. In contrast to the address of a cell, a name is the same in every run.
+//! Names of simulated tasks. In contrast to the memory address of a task's cell, the name of a task
+//! is the same in every run.
 
 #[cfg(feature = "sim")]
 mod name;

@@ -13,7 +13,7 @@ pub struct Durations {
 }
 
 impl Durations {
-    /// Number of classes.
+    /// Number of classes into which durations are sorted.
     pub const LEN: usize = 28;
 
     /// Binary logarithm of the upper limit of class 0 (the shortest durations), in nanoseconds.

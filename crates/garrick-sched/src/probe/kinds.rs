@@ -1,4 +1,4 @@
-//! Counters by kind of task, in a small hash table with one writer.
+//! Counters for each kind of task, in a small hash table with one writer.
 
 use std::sync::OnceLock;
 

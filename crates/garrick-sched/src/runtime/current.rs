@@ -61,7 +61,8 @@ pub struct TurnMark {
     turn: u64,
 }
 
-/// Returns the mark of the turn that the calling thread is running, or `None` if there is none.
+/// Returns a mark that identifies the turn that the calling thread is running. Returns `None` if
+/// the thread runs no turn.
 #[must_use]
 pub fn turn_mark() -> Option<TurnMark> {
     worker().map(|worker| TurnMark {

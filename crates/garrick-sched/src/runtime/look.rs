@@ -51,7 +51,7 @@ impl Looker {
     }
 }
 
-/// A request that the worker of the task has not yet answered.
+/// A request for the state of a task, which the worker of the task has not yet answered.
 #[derive(Debug)]
 pub struct Asking {
     answer: Receiver<Seen>,
@@ -96,7 +96,8 @@ impl Looking {
     }
 }
 
-/// The result of [`Address::look`](crate::Address::look).
+/// The result of [`Address::look`](crate::Address::look): the name of a task's type, and the answer
+/// of the task's worker.
 #[derive(Debug)]
 pub struct Look {
     /// Name of the task's type.

@@ -1,4 +1,4 @@
-//! One activation of a cell, which runs a turn for each of its messages.
+//! One activation of a cell: its worker runs a turn for each message that the cell's task handles.
 
 use std::mem;
 use std::ptr::{self, NonNull};

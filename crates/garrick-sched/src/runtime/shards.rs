@@ -1,5 +1,5 @@
-//! Registers for data that few cells have. The key is the address of the cell. Each register is
-//! divided into shards, each with its own lock.
+//! Registers for data that only few cells have. The key is the memory address of the cell. Each
+//! register is divided into shards, each with its own lock.
 
 use std::sync::PoisonError;
 

@@ -82,8 +82,8 @@ impl<M: 'static> Turn<'_, M> {
         (self.running().table().name)()
     }
 
-    /// If a simulation has chosen to let this turn fail, cancels this failure. Called by turns that
-    /// run no user code, because such turns cannot fail in production.
+    /// Cancels the failure of this turn if a simulation has chosen to let the turn fail. Turns that
+    /// run no user code call this method, because such turns cannot fail in production.
     #[doc(hidden)]
     pub fn spare(&self) {
         self.worker.shared.hooks.spare();
@@ -463,7 +463,8 @@ impl<M: 'static> Turn<'_, M> {
         worker.send(to, message)
     }
 
-    /// Sends a nudge to the task `to`. The task then runs [`Task::nudged`](crate::Task::nudged).
+    /// Sends a nudge (a notification without a message) to the task `to`. The task then runs
+    /// [`Task::nudged`](crate::Task::nudged).
     ///
     /// The nudge is handled after all messages that were sent to the task earlier. Does nothing if
     /// the task has stopped, or if `to` is the address of a [`door`](crate::door()).

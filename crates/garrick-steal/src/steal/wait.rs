@@ -1,4 +1,4 @@
-//! Lets a thread or a future wait for a value or for room.
+//! Lets a thread or a future wait until the channel contains a value, or has room for a value.
 use std::{
     future::Future,
     pin::Pin,

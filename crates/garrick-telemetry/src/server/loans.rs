@@ -1,4 +1,5 @@
-//! Renderings that clients are reading, with a limit on the memory of all of them together.
+//! Renderings of snapshots that clients are reading, with a limit on the total memory of these
+//! renderings.
 //!
 //! ```text
 //!   rendering --lent--> loan --piece by piece--> answers and event streams

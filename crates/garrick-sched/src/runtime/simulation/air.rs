@@ -13,7 +13,7 @@ use super::hash::ByNumber;
 use crate::cell::{CellPtr, Envelope, Table};
 use crate::names::TaskName;
 
-/// Something that can happen next in a simulation.
+/// A possible next step of a simulation, such as the delivery of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Choice {
     /// A task starts.

@@ -1,4 +1,4 @@
-//! The date, which turns read from the sponsor's world.
+//! The current date and time, which a turn reads from the clock of its sponsor's world.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! Rules by which a worker gives cells to other workers.
+//! Rules by which a worker gives cells (tasks) to other workers.
 
 use super::Signal;
 use crate::runtime::worker::{Worker, balance};
