@@ -104,8 +104,8 @@ impl<N, F> Drop for Alarm<N, F> {
     }
 }
 
-/// The error returned when a periodic timer cannot be started. It contains the message, or the
-/// closure that creates the messages.
+/// The error returned when a periodic timer cannot be started. Contains the message, or the closure
+/// that creates the messages.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum SendEveryError<T> {
     /// The period is zero. A period must be at least one nanosecond.
@@ -241,8 +241,8 @@ impl<M: 'static> Context<'_, M> {
     /// message is sent for that deadline.
     ///
     /// A timer keeps its receiver alive. So an actor that sends itself periodic messages lives
-    /// until it stops itself or cancels the timer. This is the case even if all other addresses of
-    /// the actor have been dropped.
+    /// until it stops itself or cancels the timer, even if all other addresses of the actor have
+    /// been dropped.
     ///
     /// # Errors
     /// Returns a [`SendEveryError`] with the message if the period is zero or the receiver is known

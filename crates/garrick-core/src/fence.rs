@@ -117,14 +117,16 @@ impl Asymmetric {
         Self(Kind::Symmetric)
     }
 
-    /// Returns a broken pair whose heavy side does nothing, for models.
+    /// Returns a broken pair of fences whose heavy side does nothing. Only loom models use this
+    /// pair.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn heavy_missing() -> Self {
         Self(Kind::HeavyMissing)
     }
 
-    /// Returns a broken pair whose light side does nothing, for models.
+    /// Returns a broken pair of fences whose light side does nothing. Only loom models use this
+    /// pair.
     #[cfg(garrick_loom)]
     #[doc(hidden)]
     pub const fn light_missing() -> Self {

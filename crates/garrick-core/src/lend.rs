@@ -28,7 +28,7 @@ struct Value<T>(UnsafeCell<T>);
 // lender, and `T: Send` allows that.
 unsafe impl<T: Send> Sync for Value<T> {}
 
-/// An owner of a value. It can lend the value to its borrowers. The [module](self) explains the
+/// The owner of a value, which can lend the value to borrowers. The [module](self) explains the
 /// rules.
 ///
 /// # Examples

@@ -1,5 +1,6 @@
-//! The atomics, cells, locks and threads that Garrick uses. They come from `std` in production,
-//! from `loom` under `cfg(garrick_loom)`, and from `counting` under `cfg(garrick_count)`.
+//! The atomics, cells, locks and threads that Garrick uses. These items come from `std` in
+//! production, from `loom` under `cfg(garrick_loom)`, and from `counting` under
+//! `cfg(garrick_count)`.
 //!
 //! This module is public for the other Garrick crates only. Semantic versioning does not cover it.
 

@@ -1,4 +1,4 @@
-//! The collected errors of an `impl` block, which are reported all at once.
+//! The errors of an `impl` block, which are collected and reported together.
 
 use std::fmt::Display;
 

@@ -9,7 +9,7 @@
 //!   tokens --parse--> Block, Message ..., each with the errors that `check` finds --expand--> tokens
 //! ```
 //!
-//! All errors of an `impl` block are reported at once, each at its position. The macro still
+//! All errors of an `impl` block are reported together, each at its position. The macro still
 //! expands the rest of a block that has errors. Otherwise rustc would also report an error for
 //! every use of the actor.
 #![forbid(unsafe_code)]

@@ -12,12 +12,12 @@ use crate::quiet;
 /// limit applies to a message together with its wrappers. For example, async actors, receive
 /// timeouts and standard actors wrap their messages, which adds some bytes.
 ///
-/// The reason for the limit is that a message is passed by value. It is moved from the sender's
-/// stack to an envelope, and from there to the receiver's stack. (A message of more than about
-/// 4,000 bytes is stored in a box between the two moves.) Unoptimized code copies each message
-/// dozens of times. In such code, a test with messages of 16 KiB needs 1.0 to 1.3 MB of stack, and
-/// a test with messages of 64 KiB overflows a thread's stack of 2 MiB. (These are values for rustc
-/// 1.95 on x86-64, from `crates/garrick-actor/tests/large.rs`.)
+/// The reason for the limit is that a message is passed by value. The message is moved from the
+/// sender's stack to an envelope, and from there to the receiver's stack. (A message of more than
+/// about 4,000 bytes is stored in a box between the two moves.) Unoptimized code copies each
+/// message dozens of times. In such code, a test with messages of 16 KiB needs 1.0 to 1.3 MB of
+/// stack, and a test with messages of 64 KiB overflows a thread's stack of 2 MiB. (These are values
+/// for rustc 1.95 on x86-64, from `crates/garrick-actor/tests/large.rs`.)
 ///
 /// # Examples
 /// ```compile_fail,E0080

@@ -313,8 +313,8 @@ pub struct Node {
 /// One kind of message that a group of actors has handled, such as a variant of an enum.
 /// [`Actor::MESSAGES`](garrick_actor::Actor::MESSAGES) names the kinds.
 ///
-/// The numbers are estimates, because only some turns are measured. They are exact for actors whose
-/// turns take at least 4 µs on average. A turn is counted after it has ended.
+/// The numbers are estimates, because only some turns are measured. The numbers are exact for
+/// actors whose turns take at least 4 µs on average. A turn is counted after it has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MessageStatus {
     /// Name of the kind. Unique within the group.
@@ -512,8 +512,8 @@ pub struct JournalStatus {
     pub turns: u64,
     /// Average rate at which turns were written to the log, in turns per second over the window.
     pub turn_rate: f64,
-    /// Average number of turns in a written group, over the window. `None` if no group was written
-    /// in the window.
+    /// Average number of turns in a group of turns that was written, over the window. `None` if no
+    /// group was written in the window.
     pub group_turns: Option<f64>,
     /// Total number of events in all groups of turns that were written.
     pub events: u64,

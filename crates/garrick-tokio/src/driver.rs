@@ -8,7 +8,7 @@
 //! run while the worker sleeps or checks for events.
 //!
 //! A token is a permit of [`Notify`]. If another thread gives a permit before the worker begins to
-//! sleep, the sleep ends at once. An unused permit from an earlier time wakes the worker once
+//! sleep, the sleep ends immediately. An unused permit from an earlier time wakes the worker once
 //! without need, which does no harm. If code inside the driver wakes an actor, this code runs on
 //! the worker's own thread. So tokio need not write to a file descriptor to wake the worker, and
 //! the sleep ends after the available events have been dispatched.

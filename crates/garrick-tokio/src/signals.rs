@@ -4,7 +4,8 @@
 //!
 //! The first SIGINT or SIGTERM begins an orderly shutdown: the system handles all messages that
 //! were already sent. It also handles the further messages that actors send during the shutdown.
-//! The second signal stops the system at once, without waiting for turns that are still running.
+//! The second signal stops the system immediately, without waiting for turns that are still
+//! running.
 
 use std::sync::Arc;
 use std::{fmt, io};

@@ -19,8 +19,8 @@ pub enum Gate<M> {
 ///
 /// Only the owner, the code that may close the gate, keeps the address of the gatekeeper itself.
 /// Other senders get an address that [`contramap`] creates with [`Gate::Pass`]. Through this
-/// address, they can only send messages to the target. They can neither close nor stop the
-/// gatekeeper.
+/// address, the other senders can only send messages to the target, and can neither close nor stop
+/// the gatekeeper.
 ///
 /// A gatekeeper that receives [`Gate::Close`] stops, so all sends after that fail and return the
 /// message. The gatekeeper also stops if it cannot forward a message because the target has

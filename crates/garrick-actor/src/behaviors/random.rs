@@ -1,5 +1,5 @@
-//! A random number generator. It makes pauses random, so that retries do not happen at the same
-//! time.
+//! A random number generator. The generator makes pauses random, so that retries do not happen at
+//! the same time.
 //!
 //! The generator is SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
 //! Generators", 2014), which increments a counter and mixes its bits. The state is a single 64-bit

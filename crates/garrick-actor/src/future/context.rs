@@ -19,8 +19,8 @@ use crate::note;
 
 /// The context of an async actor. It can be cloned and kept across awaits.
 ///
-/// Effects such as sends, asks and spawns are staged, as in any [turn](crate::Context). They take
-/// place when the current poll returns. If the poll is undone, they are discarded.
+/// Effects such as sends, asks and spawns are staged, as in any [turn](crate::Context). The effects
+/// take place when the current poll returns. If the poll is undone, the effects are discarded.
 pub struct AsyncContext<M: Send + 'static> {
     pub(super) shared: Arc<Shared<M>>,
 }
@@ -44,8 +44,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         note::note(fact);
     }
 
-    /// Returns the address of this actor. It is equal to the address that was returned when the
-    /// actor was spawned.
+    /// Returns the address of this actor. This address is equal to the address that was returned
+    /// when the actor was spawned.
     ///
     /// While the actor keeps its own address, its mailbox does not close. If the mailbox has closed
     /// because all addresses were dropped, this method opens it again.

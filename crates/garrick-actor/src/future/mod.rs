@@ -1,4 +1,4 @@
-//! Async actors: actors that are futures. They need no other async runtime.
+//! Async actors: actors that are futures. Async actors need no other async runtime.
 //!
 //! The task of an async actor contains a future. When a message arrives, the task adds it to a
 //! queue and polls the future, which receives messages from the queue. The future's waker sends an

@@ -1,12 +1,12 @@
 //! Mailboxes. A mailbox determines how many messages can wait for an actor, what happens to a
 //! message if the mailbox is full, and which message is handled next.
 //!
-//! By default, the mailbox of an actor is unbounded. It is a linked list of arrays of increasing
-//! size, so each message costs one store, no matter how many messages wait. A bounded mailbox also
-//! has counters next to the actor: senders count the messages that they send, and the actor counts
-//! the messages that it takes. Unbounded mailboxes have no such cost. Mailboxes that order messages
-//! by rank or drop the oldest message are implemented by a [`door`](crate::door) in front of the
-//! actor.
+//! By default, the mailbox of an actor is unbounded. An unbounded mailbox is a linked list of
+//! arrays of increasing size, so each message costs one store, no matter how many messages wait. A
+//! bounded mailbox also has counters next to the actor: senders count the messages that they send,
+//! and the actor counts the messages that it takes. Unbounded mailboxes have no such cost.
+//! Mailboxes that order messages by rank or drop the oldest message are implemented by a
+//! [`door`](crate::door) in front of the actor.
 //!
 //! ```text
 //!              Address<M>

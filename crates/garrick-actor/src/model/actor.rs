@@ -7,8 +7,8 @@ use garrick_sched::{Flow, Task, Turn};
 use crate::model::context::Context;
 use crate::model::outcome::Outcome;
 
-/// Implemented by types whose values can be spawned as actors. An actor has a mailbox and handles
-/// its messages one after another. It never runs on two threads at the same time.
+/// A type whose values can be spawned as actors. An actor has a mailbox and handles its messages
+/// one after another. It never runs on two threads at the same time.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! The next step after a turn.
+//! The next step of an actor after a turn.
 
 use garrick_sched::Flow;
 

@@ -122,7 +122,8 @@ impl DeadLetters {
         self.send(Msg::Subscribe(address.clone()))
     }
 
-    /// Unsubscribes `address`. It receives no dead letters that are published after this call.
+    /// Unsubscribes `address`, which then receives no dead letters that are published after this
+    /// call.
     ///
     /// # Errors
     /// Fails if the topic is known to have stopped.

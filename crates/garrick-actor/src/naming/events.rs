@@ -85,8 +85,8 @@ impl EventStream {
         })
     }
 
-    /// Unsubscribes `address` from events of type `E`. It receives no events of this type that are
-    /// published after this call.
+    /// Unsubscribes `address` from events of type `E`. The address receives no events of this type
+    /// that are published after this call.
     ///
     /// # Errors
     /// Fails if the event stream is known to have stopped.

@@ -64,7 +64,7 @@ pub struct FirstCompleted<S> {
 }
 
 impl<S> FirstCompleted<S> {
-    /// Creates a policy that asks all routees. `split` takes a message apart. It returns the reply
+    /// Creates a policy that asks all routees. `split` takes a message apart: it returns the reply
     /// that the message contained, and a function. This function takes another reply, and creates
     /// the same message with that reply.
     pub fn new<M, R: 'static, F>(split: S) -> Self

@@ -12,8 +12,8 @@ use garrick_core::count::{Counter, CounterReader};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 
-/// A wrapper around an actor. It counts the messages that the actor has handled, including messages
-/// whose turns were undone.
+/// A wrapper around an actor, which counts the messages that the actor has handled, including
+/// messages whose turns were undone.
 ///
 /// # Examples
 /// ```

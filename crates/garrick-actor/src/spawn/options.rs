@@ -57,7 +57,7 @@ impl<M: 'static, const TIMED: bool> More<M> for Set<M, TIMED> {
     }
 }
 
-/// A set of options that a wrapper around the actor implements.
+/// A set of options that is implemented by wrapping the actor in another actor.
 #[doc(hidden)]
 pub trait Wrap<A: Actor>: Sized {
     /// The type of the actor that [`Wrap::wrap`] returns.

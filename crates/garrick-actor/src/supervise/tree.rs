@@ -63,8 +63,8 @@ impl std::error::Error for SuperviseError {}
 ///
 /// The setters [`restart`](Supervisor::restart), [`shutdown`](Supervisor::shutdown),
 /// [`backoff`](Supervisor::backoff) and [`decide`](Supervisor::decide) have an effect only if this
-/// supervisor is a child of another supervisor. They configure how the parent restarts and stops
-/// this supervisor.
+/// supervisor is a child of another supervisor. These setters configure how the parent restarts and
+/// stops this supervisor.
 ///
 /// # Examples
 /// ```

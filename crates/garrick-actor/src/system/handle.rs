@@ -94,8 +94,8 @@ impl Handle {
     /// Returns the number of failures so far: panics of actors and of other user code such as
     /// [doors](crate::door), and errors of actors without a supervisor.
     ///
-    /// A failure is counted after its turn has been undone. An asker whose question is dropped by
-    /// that turn may be told so before the count includes the failure.
+    /// A failure is counted after its turn has been undone. If this turn drops a question, the
+    /// asker may be notified before the count includes the failure.
     #[must_use]
     pub fn failures(&self) -> usize {
         self.handle.failures()

@@ -1,6 +1,6 @@
 //! Workloads of actors.
 
-/// The typical workload of an actor. It determines the mailbox that
+/// The typical workload of an actor. The workload determines the mailbox that
 /// [`Mailbox::default`](crate::mailbox::Mailbox) or
 /// [`Mailbox::for_workload`](crate::mailbox::Mailbox::for_workload) creates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,5 +1,5 @@
-//! Models of the bell. A poll that handles a wake sees what the waker did before the wake, and no
-//! wake is lost.
+//! Loom models of the bell. The models check that a poll that handles a wake sees what the waker
+//! did before the wake, and that no wake is lost.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{

@@ -22,8 +22,8 @@ pub const TRIES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 64 };
 /// Each count wraps at 2^64.
 ///
 /// [`add`](Self::add) writes only to memory that the readers do not see. [`publish`](Self::publish)
-/// makes all `N` counters visible to the readers at once. Call `publish` when the numbers are
-/// consistent with each other, for example after a batch of work.
+/// makes the new values of all `N` counters visible to the readers at the same moment. Call
+/// `publish` when the numbers are consistent with each other, for example after a batch of work.
 ///
 /// # Examples
 ///
@@ -113,7 +113,7 @@ impl<const N: usize> Group<N> {
         &self.values
     }
 
-    /// Makes all values visible to the readers at once.
+    /// Makes the new values of all counters visible to the readers at the same moment.
     #[inline]
     pub fn publish(&mut self) {
         self.begin();

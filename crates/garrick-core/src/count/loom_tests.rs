@@ -1,5 +1,5 @@
-//! Models of a group of counters. A snapshot contains only values from a single publish, and a
-//! later snapshot never contains older values.
+//! Loom models of a group of counters. The models check that a snapshot contains only values from a
+//! single publish, and that a later snapshot never contains older values.
 use super::*;
 use crate::prim::thread;
 

@@ -1,5 +1,5 @@
-//! Loom models of the gate. They check that no wake-up is lost or sent to the wrong waiter, and
-//! that a thread that reads the count sees the work that was counted.
+//! Loom models of the gate. The models check that no wake-up is lost or sent to the wrong waiter,
+//! and that a thread that reads the count sees the work that was counted.
 use super::*;
 use crate::prim::thread;
 

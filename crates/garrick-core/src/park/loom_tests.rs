@@ -1,5 +1,5 @@
-//! Models of the parker. A thread sets a flag by a relaxed store, and then unparks the owner. If
-//! the unpark did not make the flag visible to the owner, the owner would park forever. Loom
+//! Loom models of the parker. A thread sets a flag by a relaxed store, and then unparks the owner.
+//! If the unpark did not make the flag visible to the owner, the owner would park forever. Loom
 //! reports this as a deadlock.
 
 use loom::thread;

@@ -34,7 +34,7 @@ type Number = u32;
 /// The counted writes to one cache line.
 #[derive(Debug, Clone, Default)]
 pub struct Line {
-    /// Address of the cache line, divided by its size.
+    /// Memory address of the cache line, divided by the size of a cache line.
     pub number: usize,
     /// Number of the thread that wrote the cache line last, even if this write was before the count
     /// began.

@@ -1,4 +1,5 @@
-//! Models of the ring. No access to a slot races, and no value is lost, duplicated or leaked.
+//! Loom models of the ring. The models check that no access to a slot races, and that no value is
+//! lost, duplicated or leaked.
 //!
 //! Every access to a slot also accesses its cell in `Slots::claims`. So loom reports an access that
 //! is not ordered with the accesses of the other half. Some values are loom's `Arc`s, which loom

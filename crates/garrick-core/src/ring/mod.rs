@@ -151,10 +151,10 @@ pub fn try_channel<T>(capacity_min: usize) -> Result<(Producer<T>, Consumer<T>),
 /// capacity.
 ///
 /// The ring works like a ring of [`try_channel`] until [`Producer::spread`] is called. From then
-/// on, it uses all slots one after another. This makes a ring between two cores up to twice as fast
-/// under two conditions. First, the memory of all slots must be larger than the second-level caches
-/// of both cores together. Second, the memory of `capacity_min` values must be larger than the
-/// first-level cache of a core.
+/// on, it uses all slots one after another. Using all slots makes a ring between two cores up to
+/// twice as fast under two conditions. First, the memory of all slots must be larger than the
+/// second-level caches of both cores together. Second, the memory of `capacity_min` values must be
+/// larger than the first-level cache of a core.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! Reading of a batch in place.
+//! Reading of a batch of values directly in the slots of a ring.
 use std::{fmt, iter, slice};
 
 use super::Consumer;

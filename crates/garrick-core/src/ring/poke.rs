@@ -67,8 +67,8 @@ impl<'a, T> Poke<'a, T> {
         self.write_while(|_| values.next())
     }
 
-    /// Writes copies of the first elements of `values` into the open slots, as many as fit. Returns
-    /// the number of values written.
+    /// Writes copies of the first elements of `values` into the slots that are not yet written, as
+    /// many as fit. Returns the number of values written.
     #[inline]
     pub fn write_slice(&mut self, values: &[T]) -> usize
     where
@@ -109,7 +109,7 @@ impl<'a, T> Poke<'a, T> {
         self.written
     }
 
-    /// Returns the number of open slots that are not yet written.
+    /// Returns the number of slots of this `Poke` that are not yet written.
     #[inline]
     pub fn remaining(&self) -> usize {
         self.room - self.written

@@ -137,7 +137,7 @@ impl<T> Producer<T> {
     /// Appends `make(0)`, `make(1)`, and so on, up to `max` values or until the ring is full.
     /// Returns the number of values appended.
     ///
-    /// All values are published at once. If `make` panics, the values that it has already returned
+    /// All values are published together. If `make` panics, the values that it has already returned
     /// are published.
     ///
     /// # Examples
@@ -158,8 +158,8 @@ impl<T> Producer<T> {
     /// Appends the result of `map` for each element of `values`, until the ring is full. Returns
     /// the number of elements mapped.
     ///
-    /// All results are published at once. If `map` panics, the results that it has already returned
-    /// are published.
+    /// All results are published together. If `map` panics, the results that it has already
+    /// returned are published.
     ///
     /// # Examples
     ///
@@ -230,11 +230,11 @@ impl<T> Producer<T> {
     }
 
     /// Makes the ring use all its slots one after another. The change takes effect soon, after
-    /// fewer than [`capacity`](Self::capacity) more values. It cannot be undone.
+    /// fewer than [`capacity`](Self::capacity) more values. The change cannot be undone.
     ///
-    /// Call this method if the two halves run on different cores. It has an effect only if the ring
-    /// has more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)), and if
-    /// the capacity is more than one value.
+    /// Call this method if the two halves run on different cores. This method has an effect only if
+    /// the ring has more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)),
+    /// and if the capacity is more than one value.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {

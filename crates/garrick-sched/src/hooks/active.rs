@@ -1,5 +1,5 @@
-//! Hooks with the feature `sim`. A simulation runs on one thread, so its records are thread-local
-//! values.
+//! The simulation hooks, for builds with the feature `sim`. A simulation runs on one thread, so its
+//! records are thread-local values.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Loom models of a cell of one worker. Other threads send messages to the cell, have references to
-//! it, and watch it.
+//! Loom models of a cell (task) of one worker. Other threads send messages to the cell, have
+//! references to it, and watch it.
 
 use std::cell::RefCell;
 use std::rc::Rc;

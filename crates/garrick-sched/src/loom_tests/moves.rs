@@ -1,5 +1,5 @@
-//! Loom models of cells that move to another sponsor while other threads send messages to these
-//! cells.
+//! Loom models of cells (tasks) that move to another sponsor while other threads send messages to
+//! these cells.
 
 use super::{Alive, Log, Sink, check, here, of, spawn};
 use crate::cell::{Chain, Push};

@@ -7,8 +7,8 @@
 //! unused batches out and processes them twice. First it counts the free blocks of each slab. Then
 //! it removes the blocks of slabs that are completely free. The pages of these slabs are given back
 //! to the operating system. But the addresses of the slabs stay mapped, and the slabs then contain
-//! zeros. They must stay mapped because code that walks over all cells reads the state words in
-//! every slab.
+//! zeros. The addresses must stay mapped because code that walks over all cells reads the state
+//! words in every slab.
 //!
 //! ```text
 //!   Calm -- much has come to the depot --> Watching -- UNUSED_FOR later, by a sleeping worker ----.

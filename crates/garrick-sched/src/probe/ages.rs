@@ -6,8 +6,8 @@
 //! least since the earlier census.
 //!
 //! The numbers begin again at 0 after a mailbox was empty. Then the number of the oldest message is
-//! smaller than before. This is noticed, because a task with a long mailbox is recorded at the end
-//! of each activation that leaves messages.
+//! smaller than before. This change is noticed, because a task with a long mailbox is recorded at
+//! the end of each activation that leaves messages.
 
 use super::top::Listed;
 use crate::cell::{Table, TaskId};

@@ -21,8 +21,8 @@
 //! worker never counts more time than has passed.
 //!
 //! If the messages of a task have kinds, turns of its timed activations are also measured one by
-//! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). This costs nothing in untimed
-//! activations.
+//! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). Measuring turns costs nothing in
+//! untimed activations.
 //!
 //! A [census](census) counts the messages in the mailboxes of a worker. Each sample requests one
 //! census of each worker. The results of these censuses appear in the next sample.
@@ -287,9 +287,9 @@ impl KindSample {
 /// Counters of the turns that have handled one kind of message.
 ///
 /// Only turns of timed activations are measured. Each measured turn represents a number of turns,
-/// so the counters are estimates. They are exact if all activations of the worker are timed, and
-/// the turns of the tasks take at least 4 µs on average. All activations are timed if the worker
-/// runs few of them: fewer than about 25,000 in a second in which it does not sleep.
+/// so the counters are estimates. The counters are exact if all activations of the worker are
+/// timed, and the turns of the tasks take at least 4 µs on average. All activations are timed if
+/// the worker runs few of them: fewer than about 25,000 in a second in which it does not sleep.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MessageSample {

@@ -211,7 +211,7 @@ impl<R: 'static> Reply<R> {
     }
 
     /// Tells the asker that there is no answer, and why. If a turn calls this method, the asker is
-    /// told even if the turn is undone later, and possibly before the turn ends.
+    /// notified even if the turn is undone later, and possibly before the turn ends.
     pub fn refuse(self, why: NoReply) {
         let (target, ends) = (self.target, self.ends);
         mem::forget(self);

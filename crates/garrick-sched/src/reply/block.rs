@@ -1,5 +1,5 @@
-//! Storage of slots: pooled blocks with the sizes of envelopes, or boxes for slots that are too
-//! large.
+//! Storage of the slots that pass answers: pooled blocks with the sizes of envelopes, or boxes for
+//! slots that are too large.
 
 use std::mem::{align_of, size_of};
 use std::ptr::NonNull;

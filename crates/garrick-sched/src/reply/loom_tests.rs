@@ -1,5 +1,5 @@
-//! Loom models of the slot between an asker and a replier. They check all interleavings of the two
-//! sides, and that the slot is not used after the last side has left.
+//! Loom models of the slot between an asker and a replier. The models check all interleavings of
+//! the two sides, and that the slot is not used after the last side has left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

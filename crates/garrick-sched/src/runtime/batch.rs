@@ -1,8 +1,8 @@
 //! Sending of many messages to one receiver.
 //!
 //! During a turn, all messages to one receiver are collected and delivered together when the turn
-//! commits, with or without a batch. A batch has one more effect: if the receiver has stopped, the
-//! sender gets the number of accepted messages.
+//! commits, even if they are sent one by one. A batch has one more effect: if the receiver has
+//! stopped, the sender gets the number of accepted messages.
 
 use std::any::type_name;
 use std::fmt;

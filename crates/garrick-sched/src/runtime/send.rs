@@ -1,5 +1,5 @@
-//! Sending of messages by a worker. Messages to its own cells go directly to their mailboxes or to
-//! the run queues. Messages to all other cells are staged.
+//! Sending of messages by a worker. Messages to the worker's own cells (tasks) go directly to the
+//! mailboxes of these cells or to the run queues. Messages to all other cells are staged.
 
 use crate::cell::{CellPtr, Envelope};
 use crate::parcel;

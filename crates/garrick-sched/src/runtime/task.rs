@@ -4,7 +4,7 @@ use std::any::type_name;
 
 use crate::runtime::turn::Turn;
 
-/// The result of a turn.
+/// The result of a turn: it determines if the turn commits, and if the task continues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Flow {

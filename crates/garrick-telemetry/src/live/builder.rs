@@ -158,9 +158,10 @@ impl Builder {
     }
 
     /// Sets how long a client may leave sent data unread. After this time, the connection is
-    /// closed. The connection is also closed if data has been waiting for this time, and the client
-    /// has read less than 2 KB for each second of it, or less than 64 KB if the time is longer than
-    /// 32 s. The default is 30 s. A time of more than one year counts as one year.
+    /// closed. The connection is also closed if data has been waiting for the whole time, and the
+    /// client has read less than 2 KB per second of this time. If the time is longer than 32 s, the
+    /// limit is 64 KB in total. The default is 30 s. A time of more than one year counts as one
+    /// year.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout.min(TIMEOUT_MAX);

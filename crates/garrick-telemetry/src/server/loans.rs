@@ -9,8 +9,8 @@
 //! Each new snapshot has new renderings, and a client may read its rendering slowly. Without this
 //! limit, each connection could keep another old rendering. Instead, all clients of a rendering
 //! share one loan, and a connection only has a copy of the piece that it is sending. If the loans
-//! become too large, those that were lent the longest time ago are recalled: their memory is free
-//! at once, and the connections of their readers end.
+//! become too large, those that were lent the longest time ago are recalled: their memory is freed
+//! immediately, and the connections of their readers end.
 
 use std::collections::VecDeque;
 use std::fmt;

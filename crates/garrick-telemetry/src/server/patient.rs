@@ -6,9 +6,9 @@
 //! ```
 //!
 //! Without these limits, a client that opens streams and never reads them, or reads a few bytes now
-//! and then, would occupy connections and memory forever. A period ends when all waiting data is
-//! written. So a client of an event stream that reads everything is never too slow, even if it
-//! reads only a few bytes each second.
+//! and then, would occupy connections and memory forever. A period begins when a write must wait,
+//! and also ends when all waiting data is written. So a client of an event stream that reads
+//! everything is never too slow, even if it reads only a few bytes each second.
 
 use std::io;
 use std::pin::Pin;

@@ -6,7 +6,7 @@
 //!           '- in progress      '- the last is stopped next
 //! ```
 //!
-//! The members of a plan are children. They are stored in four sets, one for each [`Standing`]:
+//! The members of a plan are children, which are stored in four sets, one for each [`Standing`]:
 //! busy, good, bad and down. When the standing of a member changes, the member moves to another
 //! set. So finding the next step of a plan takes O(log n). Finding the plans that can execute a
 //! step takes O(log n) too.

@@ -1,5 +1,5 @@
 //! Envelopes that arrive at the nodes of a simulation. Messages are kept until the caller chooses
-//! to deliver them. Everything else is handled at once.
+//! to deliver them. Exceptions are messages to tasks that handle every message immediately.
 
 use std::ptr;
 

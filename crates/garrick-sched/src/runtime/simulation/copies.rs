@@ -1,4 +1,4 @@
-//! Copies of undelivered messages, for the types that can be cloned.
+//! Copies of undelivered messages, for the message types that can be cloned.
 
 use std::any::TypeId;
 

@@ -2,7 +2,7 @@
 //! Another thread of the sponsor, called a hand, then runs the worker. Later the first thread comes
 //! back to finish its turn.
 //!
-//! A turn that has left its worker is *away*. It takes these steps (README.md, seats):
+//! A turn that has left its worker is *away*. Such a turn takes these steps (README.md, seats):
 //!
 //! 1. The turn is counted in [`Away`], so that the sponsor does not stop before the turn comes
 //!    back. There must be a hand for every seat, so a spare hand is started if necessary. If the

@@ -1,4 +1,5 @@
-//! Sponsors, which run cells: on a pool of threads, on one thread, or on the calling thread.
+//! Sponsors, which run cells (tasks): on a pool of threads, on one thread, or on the calling
+//! thread.
 
 mod plan;
 mod signal;

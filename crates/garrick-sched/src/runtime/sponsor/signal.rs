@@ -1,4 +1,5 @@
-//! The word that workers check before each activation, to see if anything else needs attention.
+//! A word in memory that each worker checks before each activation, to see if anything other than
+//! its ready tasks needs attention.
 
 /// State that a worker must check before each activation: two counts and several flags, all in one
 /// word.

@@ -1,4 +1,4 @@
-//! Progress of a worker in closing its cells at the end of its sponsor.
+//! The progress of a worker that closes its cells (tasks), because its sponsor stops.
 
 use super::Worker;
 

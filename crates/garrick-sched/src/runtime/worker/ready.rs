@@ -1,4 +1,4 @@
-//! Messages from other threads, and the release of references.
+//! Handling of messages from other threads, and release of references to cells.
 
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};

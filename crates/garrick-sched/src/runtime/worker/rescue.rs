@@ -1,10 +1,11 @@
 //! Visits: a worker (the visitor) handles the messages of a cell whose own worker (the owner) is in
 //! a long turn.
 //!
-//! The visitor has the token of the cell (the right to notify the owner). It writes only the inbox,
-//! the shared count and the task. It does not write the owner fields, because the owner may send to
-//! the cell during the visit, clone its addresses and drop them. `sponsor/rescue.rs` defines which
-//! cells may be visited. `sponsor/README.md` explains the protocol.
+//! The visitor has the token of the cell (the right to notify the owner). The visitor writes only
+//! the inbox, the shared count and the task. The visitor does not write the owner fields, because
+//! the owner may send to the cell during the visit, clone its addresses and drop them.
+//! `sponsor/rescue.rs` defines which cells may be visited. `sponsor/README.md` explains the
+//! protocol.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};

@@ -1,5 +1,5 @@
-//! A record of the cell that a worker runs. Another thread reads this record to check if the worker
-//! is stuck in a long turn.
+//! A record of the cell (task) that a worker runs. Another thread reads this record to check if the
+//! worker is stuck in a long turn.
 
 use std::ptr;
 

@@ -1,4 +1,4 @@
-//! The order in which a worker runs its cells.
+//! The order in which a worker runs its cells (tasks).
 
 use std::ptr::NonNull;
 

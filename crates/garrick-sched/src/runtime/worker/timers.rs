@@ -1,4 +1,5 @@
-//! Setting, firing and watching of a worker's timers.
+//! Setting and firing of a worker's timers. While the worker runs foreign code for a long time, an
+//! idle thread fires its timers.
 
 use garrick_core::wheel::Wheel;
 
