@@ -27,8 +27,8 @@ use std::task::Waker;
 use std::time::Duration;
 
 /// A reactor for one worker, for example for I/O events. When the worker has nothing to run, it
-/// sleeps in [`Driver::park`]. A value that implements [`Drivers`] creates the drivers of a
-/// sponsor.
+/// sleeps in [`Driver::park`]. A value that implements [`Drivers`] creates the drivers for the
+/// workers of a sponsor.
 pub trait Driver: Send {
     /// Returns a waker that makes [`Driver::park`] return. If the worker is not parked when the
     /// waker is called, the next call of `park` returns immediately. Any thread may call the waker
@@ -52,7 +52,7 @@ pub trait Driver: Send {
     fn poll(&self);
 }
 
-/// A factory of drivers: creates one [`Driver`] for each worker of a sponsor. Pass it to
+/// A factory of drivers: creates one [`Driver`] for each worker of a sponsor. Pass the factory to
 /// [`Builder::driver`](crate::Builder::driver).
 ///
 /// # Examples

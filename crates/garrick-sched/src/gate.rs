@@ -1,5 +1,5 @@
-//! The gate of a sponsor. The gate refuses messages from strangers after the sponsor has begun to
-//! shut down.
+//! The gate of a sponsor (a group of workers). The gate refuses messages from strangers after the
+//! sponsor has begun to shut down.
 //!
 //! A stranger is a thread that is not a worker of this sponsor. A message that a stranger sends
 //! outside of a turn goes through the gate:

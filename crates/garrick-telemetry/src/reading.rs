@@ -231,10 +231,11 @@ pub struct ActorReading {
     pub busy_nanos: u64,
 }
 
-/// A worker of a sponsor, and the turn that the worker is running.
+/// A worker of a sponsor (thread pool or thread), and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HeldReading {
-    /// Index of the worker among all workers of its sponsor. The first index is 0.
+    /// Index of the worker among all workers of its sponsor (thread pool or thread). The first
+    /// index is 0.
     pub worker: u64,
     /// The [`ActorsReading::id`] of the group that the running actor belongs to.
     pub actors: String,
@@ -252,7 +253,7 @@ pub struct SponsorReading {
     pub id: String,
     /// Name of the sponsor (thread pool or thread).
     pub name: String,
-    /// Number of worker threads of the sponsor.
+    /// Number of worker threads of the sponsor (thread pool or thread).
     pub workers: u64,
     /// Total time that the worker threads slept, in nanoseconds, summed over all threads. `None` if
     /// it is unknown.

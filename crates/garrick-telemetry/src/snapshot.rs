@@ -199,8 +199,9 @@ pub struct Node {
     pub kind: NodeKind,
     /// Display name of the node: the stage's name, or the short name of the actors' type.
     pub name: String,
-    /// Name of the sponsor that runs a group of actors, or of the [team](garrick_flow::Team) that
-    /// runs a stage. For a stage with its own thread, the name of the stage.
+    /// Name of the sponsor (thread pool or thread) that runs a group of actors, or of the
+    /// [team](garrick_flow::Team) that runs a stage. For a stage with its own thread, the name of
+    /// the stage.
     pub place: String,
     /// State of the node.
     pub state: State,
@@ -407,7 +408,7 @@ pub struct SponsorStatus {
     pub id: String,
     /// Name of the sponsor (thread pool or thread).
     pub name: String,
-    /// Number of worker threads of the sponsor.
+    /// Number of worker threads of the sponsor (thread pool or thread).
     pub workers: u64,
     /// Share of the window that a worker thread slept, from 0 to 1, averaged over all worker
     /// threads. `None` if it is unknown.
@@ -449,9 +450,9 @@ pub struct SponsorStatus {
     /// is unknown.
     #[serde(default)]
     pub idle_seconds: Option<f64>,
-    /// Number of actors of the sponsor that failed in the window, were not restarted, and belong to
-    /// no node, for example supervisors. The failure of an actor that belongs to a node is counted
-    /// in [`Node::lost`] instead.
+    /// Number of actors of the sponsor (thread pool or thread) that failed in the window, were not
+    /// restarted, and belong to no node, for example supervisors. The failure of an actor that
+    /// belongs to a node is counted in [`Node::lost`] instead.
     #[serde(default)]
     pub lost: u64,
 }
@@ -592,10 +593,11 @@ pub struct ActorStatus {
     pub busy: Option<f64>,
 }
 
-/// A worker of a sponsor, and the turn that the worker is running.
+/// A worker of a sponsor (thread pool or thread), and the turn that the worker is running.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Held {
-    /// Index of the worker among all workers of its sponsor. The first index is 0.
+    /// Index of the worker among all workers of its sponsor (thread pool or thread). The first
+    /// index is 0.
     pub worker: u64,
     /// The [`Node::id`] of the group that the running actor belongs to.
     pub node: String,

@@ -1,4 +1,4 @@
-//! Envelopes: blocks that carry one or more messages to one cell.
+//! Envelopes: memory blocks that carry one or more messages to one cell (task).
 //!
 //! An envelope holds messages of one type side by side. So one block carries all messages that a
 //! turn sends to one cell of another worker. A cell that gets many messages from its own worker

@@ -1,4 +1,5 @@
-//! The header of a cell, and the table of functions for each kind of task.
+//! The header of a cell (the memory block of a task), and the table of functions for each kind of
+//! task.
 
 #[cfg(any(feature = "sim", all(debug_assertions, not(garrick_loom))))]
 use std::any::TypeId;

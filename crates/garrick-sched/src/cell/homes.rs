@@ -1,4 +1,4 @@
-//! A record for loom models: the cells that each worker (home) has ever had.
+//! A record for loom models: the cells (tasks) that each worker (home) has ever had.
 //!
 //! A worker that shuts down searches all blocks for its cells. A model must not read a block in
 //! which another thread may be creating a cell. The reason is that loom treats the creation of an

@@ -1,4 +1,4 @@
-//! The inbox, through which other threads send messages to a cell.
+//! The inbox, through which other threads send messages to a cell (task).
 //!
 //! The inbox is a stack of envelopes, newest first, and the owner takes the whole stack at once.
 //! Together with the mailbox, the inbox is a banker's queue, as in the Lisp TActors. The stack is a

@@ -1,5 +1,5 @@
-//! The ready stack of a worker: the cells whose token (right to notify the worker) another thread
-//! has taken. A thread *sits on the seat* of a worker while it runs the worker.
+//! The ready stack of a worker: the cells (tasks) whose token (right to notify the worker) another
+//! thread has taken. A thread *sits on the seat* of a worker while it runs the worker.
 //!
 //! A ready stack is a Treiber stack of the envelopes that carry the tokens. The *sitter*, which is
 //! the thread that runs the worker, takes the whole stack. The same word also records whether there

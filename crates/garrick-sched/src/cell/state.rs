@@ -1,4 +1,4 @@
-//! The state word of a cell, and its transitions.
+//! The state word of a cell (task), and the transitions of this word.
 //!
 //! ```text
 //!   63         62 61 60           48 47                                 4 3      0

@@ -1,5 +1,5 @@
-//! Loom models of a worker in a long turn. During this turn, another worker visits the cells of the
-//! first worker, which means that it handles the messages of these cells.
+//! Loom models of a worker in a long turn. During this turn, another worker visits the cells
+//! (tasks) of the first worker, which means that it handles the messages of these cells.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Loom models of two workers of one sponsor. The workers give cells (tasks) away, claim cells,
-//! sleep, and end when there is no more work.
+//! Loom models of two workers of one sponsor (group of workers). The workers give cells (tasks)
+//! away, claim cells, sleep, and end when there is no more work.
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

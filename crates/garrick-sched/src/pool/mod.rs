@@ -1,4 +1,5 @@
-//! Blocks for cells and envelopes: free lists per thread and size class, on top of a shared depot.
+//! Memory blocks for cells (tasks) and envelopes (messages): free lists per thread and size class,
+//! on top of a shared depot.
 //!
 //! The method is described by Bonwick and Adams, "Magazines and Vmem" (USENIX 2001). A thread
 //! allocates from its own lists and frees to them without atomics. If a list contains more than two
@@ -582,8 +583,9 @@ fn unpooled_cells_of(home: Home, found: &mut dyn FnMut(CellPtr)) {
 /// thread that has used Garrick either has exited, or is idle and has no spare blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audit {
-    /// Number of cells in use. A cell is the memory block of a task or a door. The cells of tasks
-    /// that have stopped are included until the last address is dropped.
+    /// Number of cells in use. A cell is the memory block of a task, or of a door (an address that
+    /// leads to a function). The cells of tasks that have stopped are included until the last
+    /// address is dropped.
     pub cells: u64,
     /// Number of envelopes in use. An envelope is a memory block that contains messages.
     pub envelopes: u64,

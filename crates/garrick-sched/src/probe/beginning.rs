@@ -1,4 +1,5 @@
-//! The time at which a timed activation began, in a form that other threads can read.
+//! The time at which a timed activation (run of a ready task) began, in a form that other threads
+//! can read.
 
 use crate::world::Nanos;
 

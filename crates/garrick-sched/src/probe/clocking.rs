@@ -1,4 +1,4 @@
-//! The selection of the turns that are measured in timed activations.
+//! The selection of the turns that are measured in timed activations (runs of ready tasks).
 
 use std::cell::Cell;
 

@@ -1,4 +1,4 @@
-//! The measurement of turns by kind of message, in timed activations.
+//! The measurement of turns by kind of message, in timed activations (runs of ready tasks).
 
 use std::cell::{Cell, RefCell};
 

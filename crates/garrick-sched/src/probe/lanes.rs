@@ -1,4 +1,4 @@
-//! The counters of all workers of a sponsor.
+//! The counters of all workers of a sponsor (a group of workers).
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 

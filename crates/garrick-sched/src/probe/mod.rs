@@ -1,4 +1,4 @@
-//! Counters of a sponsor, for monitoring.
+//! Counters of a sponsor (a group of workers), for monitoring.
 //!
 //! Each worker increments its own plain counters in a [`Lane`]. Any thread can read a [`Sample`] of
 //! the counters at any time, and no thread waits for another thread. Rare events, such as sleeps
@@ -72,8 +72,8 @@ use crate::letters::LetterSample;
 use crate::world::Nanos;
 use messages::Measured;
 
-/// The counters of a sponsor, as returned by [`Handle::sample`](crate::Handle::sample). All counts
-/// are 0 when the sponsor starts.
+/// The counters of a sponsor (a group of workers), as returned by
+/// [`Handle::sample`](crate::Handle::sample). All counts are 0 when the sponsor starts.
 ///
 /// *Waiting messages.* If [`Builder::probes`](crate::Builder::probes) was set, the waiting time of
 /// some messages is measured. About every 4 ms, a thread measures one of the messages that it sends
@@ -113,7 +113,8 @@ pub struct Sample {
     pub dead_letters: u64,
     /// Number of dead letters for each type of receiver and each reason, sorted by name and reason.
     pub letters: Vec<LetterSample>,
-    /// Number of panics of tasks and of other user code, such as doors and drivers.
+    /// Number of panics of tasks and of other user code, such as [doors](crate::Door) and
+    /// [drivers](crate::Driver).
     pub failures: u64,
 }
 
@@ -207,8 +208,8 @@ pub struct TaskSample {
     pub over: Nanos,
 }
 
-/// Counters of one kind of task on a sponsor. A kind is usually a type: all tasks with the same
-/// [`Task::name`](crate::Task::name) are counted together.
+/// Counters of one kind of task on a sponsor (a group of workers). A kind is usually a type: all
+/// tasks with the same [`Task::name`](crate::Task::name) are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindSample {
@@ -217,9 +218,10 @@ pub struct KindSample {
     /// True if the tasks belong to a library and not to the program, as set by
     /// [`Task::INTERNAL`](crate::Task::INTERNAL).
     pub internal: bool,
-    /// Number of tasks that were created on this sponsor or moved to it from another sponsor.
+    /// Number of tasks that were created on this sponsor (group of workers) or moved to it from
+    /// another sponsor.
     pub begun: u64,
-    /// Number of tasks that have ended, or moved to another sponsor.
+    /// Number of tasks that have ended, or moved to another sponsor (group of workers).
     pub ended: u64,
     /// Estimated number of turns. Each handled message is one turn, and so is each start of a task.
     /// The number is exact if the worker runs few activations, or only tasks of this kind.

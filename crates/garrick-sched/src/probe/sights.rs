@@ -1,4 +1,4 @@
-//! The activations of one worker that other threads have seen.
+//! The activations (runs of ready tasks) of one worker that other threads have seen.
 //!
 //! One of these threads, the *lookout*, glances at each worker of a sponsor about once a
 //! millisecond. The lookout reads which activation runs, and writes no data that a worker reads in

@@ -51,8 +51,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.spawn(task)
     }
 
-    /// Spawns a task on another sponsor. If that sponsor has stopped, the task runs on the current
-    /// worker instead.
+    /// Spawns a task on another sponsor (group of workers). If that sponsor has stopped, the task
+    /// runs on the current worker instead.
     ///
     /// If the turn is undone, all messages that the turn has sent to the new task are discarded.
     /// The new task is dropped when its last address is dropped.
@@ -73,7 +73,7 @@ impl<M: 'static> Turn<'_, M> {
 }
 
 impl Handle {
-    /// Spawns a task on one of the sponsor's workers.
+    /// Spawns a task on one of the workers of the sponsor (group of workers).
     ///
     /// If the caller runs on a worker of the sponsor, the task is assigned to this worker.
     /// Otherwise the task is assigned to an idle worker if there is one, or to the next worker in

@@ -1,4 +1,4 @@
-//! Blocks of memory, each of which contains one cell.
+//! Blocks of memory, each of which contains one cell (task).
 
 use std::mem::{align_of, size_of};
 use std::ptr::NonNull;

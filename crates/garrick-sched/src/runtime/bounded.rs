@@ -1,4 +1,5 @@
-//! Tasks with a bounded mailbox. The [`Room`] of the mailbox is part of the cell.
+//! Tasks with a bounded mailbox. The [`Room`] of the mailbox is part of the task's cell (memory
+//! block).
 //!
 //! ```text
 //!   block   [ header | room | task ]      the inbox in the header has BOUNDED instead of IDLE

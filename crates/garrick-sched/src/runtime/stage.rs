@@ -1,11 +1,11 @@
 //! The effects that a turn has staged, until the turn commits.
 //!
 //! Staging costs a turn almost nothing, because the code is optimized for turns that commit. A
-//! message to a cell of the same worker goes directly to its final place: above a mark in the run
-//! queue, or after a recorded end of the mailbox. No thread reads these places before the turn is
-//! over. A commit moves the mark. An undo cuts the queue back to the mark, as later versions of the
-//! Lisp TActors do. Only messages for other workers are stored separately, in one chain of
-//! envelopes per receiver.
+//! message to a cell (task) of the same worker goes directly to its final place: above a mark in
+//! the run queue, or after a recorded end of the mailbox. No thread reads these places before the
+//! turn is over. A commit moves the mark. An undo cuts the queue back to the mark, as later
+//! versions of the Lisp TActors do. Only messages for other workers are stored separately, in one
+//! chain of envelopes per receiver.
 
 use std::cell::{Cell, RefCell};
 use std::ptr::{self, NonNull};

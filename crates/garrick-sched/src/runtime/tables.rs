@@ -1,4 +1,5 @@
-//! The function tables (vtables) of all types of tasks, and the creation of cells.
+//! The function tables (vtables) of all types of tasks, and the creation of cells (the memory
+//! blocks of tasks).
 
 use std::any::type_name;
 use std::mem::size_of;

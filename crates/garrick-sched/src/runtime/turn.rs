@@ -430,8 +430,8 @@ impl<M: 'static> Turn<'_, M> {
         Turn::new(self.worker, front.cell())
     }
 
-    /// Moves a task to the sponsor `sponsor`, and sends `message` to the task. `to` is the address
-    /// of the task. The task handles the message on the new sponsor.
+    /// Moves a task to another sponsor (group of workers), `sponsor`, and sends `message` to the
+    /// task. `to` is the address of the task. The task handles the message on the new sponsor.
     ///
     /// Messages that were sent to the task earlier are handled on its old sponsor. If the new
     /// sponsor has stopped, the task does not move, but still handles the message. A task that
@@ -519,7 +519,7 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.date()
     }
 
-    /// Returns a handle to the sponsor that runs this turn.
+    /// Returns a handle to the sponsor (group of workers) that runs this turn.
     pub fn sponsor(&self) -> Handle {
         self.worker.sponsor_handle()
     }

@@ -1,4 +1,5 @@
-//! Sources for Garrick's own parts: pipelines, and the sponsors of actors.
+//! Sources for Garrick's own parts: pipelines, and the sponsors (thread pools or threads) that run
+//! actors.
 
 mod names;
 
@@ -17,9 +18,9 @@ use crate::reading::Source;
 /// A value that can be converted into a [`Source`]. The trait is implemented for:
 ///
 /// - every [`Source`], such as a closure or a pipeline's [`Monitor`](garrick_flow::Monitor),
-/// - the [`Handle`](garrick_actor::Handle) of a system of actors, or of another sponsor. Snapshots
-///   contain the groups of actors only if the system or sponsor was built with
-///   [`probes(true)`](garrick_actor::system::Builder::probes).
+/// - the [`Handle`](garrick_actor::Handle) of a system of actors, or of another sponsor (thread
+///   pool or thread). Snapshots contain the groups of actors only if the system or sponsor was
+///   built with [`probes(true)`](garrick_actor::system::Builder::probes).
 pub trait IntoSource {
     /// The type of the resulting source.
     type Source: Source + 'static;

@@ -20,8 +20,8 @@ use super::names::short;
 use super::outstanding::Outstanding;
 use crate::trouble::LetterReading;
 
-/// A source that reads the counters of a system of actors, or of another sponsor.
-/// [`IntoSource`](crate::IntoSource) creates this source from a handle.
+/// A source that reads the counters of a system of actors, or of another sponsor (thread pool or
+/// thread). [`IntoSource`](crate::IntoSource) creates this source from a handle.
 pub struct SponsorSource {
     sample: Box<dyn FnMut() -> Sample + Send>,
     /// The state of each type of actor, by the name of the type.

@@ -1,4 +1,5 @@
-//! A source that reads a system of actors: its sponsor, its failures, and its supervision trees.
+//! A source that reads a system of actors: its sponsor (thread pool or thread), its failures, and
+//! its supervision trees.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! The senders' side of an outlet: a door that reserves a place in the outlet for each message. A
-//! message occupies its place until it is read.
+//! The senders' side of an outlet: a door (an address that leads to a function) that reserves a
+//! place in the outlet for each message. A message occupies its place until it is read.
 
 use std::sync::Arc;
 

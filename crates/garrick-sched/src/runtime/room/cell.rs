@@ -1,5 +1,5 @@
-//! The [`Room`] of a bounded cell: the semaphore that limits the number of messages in its mailbox.
-//! The room lies in the block of the cell, behind the header.
+//! The [`Room`] of a cell (task) with a bounded mailbox: the semaphore that limits the number of
+//! messages in its mailbox. The room lies in the block of the cell, behind the header.
 
 use std::mem::size_of;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The builder of sponsors.
+//! The builder of sponsors (groups of workers).
 
 use std::any::Any;
 use std::fmt;
@@ -29,7 +29,7 @@ const _: () = {
 /// Default of [`Builder::blocking_threads`].
 const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 
-/// The error returned when a sponsor cannot be started.
+/// The error returned when a sponsor (a group of workers) cannot be started.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
@@ -147,7 +147,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// The configuration of a sponsor. [`Sponsor::builder`] creates it.
+/// The configuration of a sponsor (a group of workers). [`Sponsor::builder`] creates it.
 ///
 /// # Examples
 /// ```
@@ -351,7 +351,7 @@ impl Builder {
         self
     }
 
-    /// Sets whether the sponsor counts the work of each kind of task.
+    /// Sets whether the sponsor (group of workers) counts the work of each kind of task.
     /// [`Handle::sample`](crate::Handle::sample) returns these counts. The default is false.
     ///
     /// Counting takes one store for each activation (a sequence of turns of one task). Some
@@ -364,7 +364,7 @@ impl Builder {
         self
     }
 
-    /// Attaches a value to the sponsor, for a crate that is built on this crate.
+    /// Attaches a value to the sponsor (group of workers), for a crate that is built on this crate.
     /// [`Handle::attachment`](crate::Handle::attachment) returns the value.
     #[doc(hidden)]
     #[must_use]
@@ -390,7 +390,7 @@ impl Builder {
         self
     }
 
-    /// Starts the sponsor's threads.
+    /// Starts the threads of the sponsor (group of workers).
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be started. In this case, all threads that
@@ -425,7 +425,7 @@ impl Builder {
             .map_err(StartError::Driver)
     }
 
-    /// Creates a sponsor that runs on the calling thread.
+    /// Creates a sponsor (a group of workers) that runs on the calling thread.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be created. For example, a driver and a stack

@@ -1,5 +1,5 @@
-//! The gate of a sponsor. After a shutdown has begun, the gate refuses messages from threads that
-//! do not belong to the sponsor (strangers).
+//! The gate of a sponsor (a group of workers). After a shutdown has begun, the gate refuses
+//! messages from threads that do not belong to the sponsor (strangers).
 
 use crate::cell::Home;
 use crate::gate::Gate;

@@ -1,5 +1,5 @@
-//! Guests: threads that do not belong to the sponsor, but run one of its workers to get the answer
-//! to a question.
+//! Guests: threads that do not belong to the sponsor (group of workers), but run one of its workers
+//! to get the answer to a question.
 //!
 //! A thread that asks and waits for the answer has nothing else to do. If no thread runs the worker
 //! of the asked task, the asker runs this worker itself until it has the answer. So no thread must

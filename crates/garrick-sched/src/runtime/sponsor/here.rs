@@ -1,4 +1,4 @@
-//! A sponsor that runs on the calling thread.
+//! A sponsor (a group of workers) that runs on the calling thread.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,8 +22,9 @@ const STRETCH: u32 = 512;
 /// Index of the only worker of a [`Here`].
 const SEAT: usize = 0;
 
-/// A sponsor that runs its tasks on the thread that created it, while this thread is in a method
-/// such as [`Here::run`]. Its tasks need not be `Send`. Dropping a `Here` stops the sponsor.
+/// A sponsor (a group of workers) that runs its tasks on the thread that created the sponsor, while
+/// this thread is in a method such as [`Here::run`]. The tasks need not be `Send`. Dropping a
+/// `Here` stops the sponsor.
 ///
 /// # Examples
 /// ```
@@ -61,7 +62,7 @@ pub struct Here {
 }
 
 impl Here {
-    /// Creates a sponsor that runs on the calling thread.
+    /// Creates a sponsor (a group of workers) that runs on the calling thread.
     ///
     /// # Errors
     /// Returns [`StartError::TooManyWorkers`](super::StartError::TooManyWorkers) if the process

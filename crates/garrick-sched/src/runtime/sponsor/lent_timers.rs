@@ -1,4 +1,5 @@
-//! Timers of a worker that lends its cells to other workers during a long turn (README.md, rescue).
+//! Timers of a worker that lends its cells (tasks) to other workers during a long turn (README.md,
+//! rescue).
 //!
 //! While the worker lends cells, the workers that run these cells (visitors) also take due timers
 //! out of its timing wheel. They do so under the lock of the loan (the list of lent cells). Only

@@ -1,7 +1,7 @@
-//! The lookout: a thread that regularly reads which tasks the workers run, if the sponsor has
-//! probes. As a result, a long activation is noticed while it runs, and is still known after its
-//! end (`probe/sights.rs`). The thread also determines how often the waiting time of messages is
-//! measured (`runtime/departure.rs`).
+//! The lookout: a thread that regularly reads which tasks the workers run, if the sponsor (group of
+//! workers) counts the work of its tasks. As a result, a long activation is noticed while it runs,
+//! and is still known after its end (`probe/sights.rs`). The thread also determines how often the
+//! waiting time of messages is measured (`runtime/departure.rs`).
 
 use std::ptr::NonNull;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

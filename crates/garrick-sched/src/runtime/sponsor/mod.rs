@@ -1,5 +1,5 @@
-//! Sponsors, which run cells (tasks): on a pool of threads, on one thread, or on the calling
-//! thread.
+//! Sponsors (groups of workers), which run tasks: on a pool of threads, on one thread, or on the
+//! calling thread.
 
 mod plan;
 mod signal;
@@ -70,7 +70,7 @@ use crate::world::{Nanos, RealWorld, World};
 /// [driver](crate::Driver).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The name of the task, door or other code that panicked.
+    /// The name of the task, [door](crate::Door) or other code that panicked.
     pub task: &'static str,
     /// The panic message.
     pub message: String,
@@ -517,15 +517,15 @@ impl Shared {
     }
 }
 
-/// A handle to a sponsor. Any thread can use the handle to spawn tasks. A handle does not keep the
-/// sponsor running.
+/// A handle to a sponsor (a group of workers). Any thread can use the handle to spawn tasks. A
+/// handle does not keep the sponsor running.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
 }
 
-/// The error returned when a task cannot be spawned, because its sponsor is shutting down or has
-/// stopped. Contains the task.
+/// The error returned when a task cannot be spawned, because its sponsor (group of workers) is
+/// shutting down or has stopped. Contains the task.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SpawnError<T>(pub T);
 
@@ -615,21 +615,21 @@ impl Handle {
         taken
     }
 
-    /// Returns true if the sponsor has begun to shut down. Once the result is true, it stays true.
-    /// A false result may be outdated immediately.
+    /// Returns true if the sponsor (group of workers) has begun to shut down. Once the result is
+    /// true, it stays true. A false result may be outdated immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn is_ending(&self) -> bool {
         !*self.shared.admits()
     }
 
-    /// Returns the name of the sponsor.
+    /// Returns the name of the sponsor (group of workers).
     pub fn name(&self) -> &str {
         &self.shared.name
     }
 
-    /// Returns the value that [`Builder::attach`] has attached to the sponsor. Returns `None` if no
-    /// value was attached, or if it is not a `T`.
+    /// Returns the value that [`Builder::attach`] has attached to the sponsor (group of workers).
+    /// Returns `None` if no value was attached, or if it is not a `T`.
     #[doc(hidden)]
     pub fn attachment<T: Any>(&self) -> Option<&T> {
         self.shared.attachment.as_ref()?.downcast_ref()
@@ -640,7 +640,7 @@ impl Handle {
         self.shared.homes.len()
     }
 
-    /// Returns the counters of the sponsor.
+    /// Returns the counters of the sponsor (group of workers).
     ///
     /// A call does not wait for the workers. If [`Builder::probes`] was set, the call also requests
     /// a census: each worker then counts the messages in its mailboxes after its current turn. The
@@ -700,7 +700,8 @@ impl Handle {
         self.shared.letters.total()
     }
 
-    /// Returns the number of panics of tasks and of other user code, such as doors and drivers.
+    /// Returns the number of panics of tasks and of other user code, such as [doors](crate::Door)
+    /// and [drivers](crate::Driver).
     pub fn failures(&self) -> usize {
         self.shared.failures.load(Relaxed)
     }

@@ -1,5 +1,5 @@
-//! Waiting with a time limit until the threads of a sponsor have exited. Joining a thread does not
-//! support a time limit.
+//! Waiting with a time limit until the threads of a sponsor (a group of workers) have exited.
+//! Joining a thread does not support a time limit.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
 //! Partners: two cells (tasks) of different workers that send messages only to each other. One of
-//! the cells is moved to the worker of the other one (README.md, seats).
+//! the two cells is moved to the worker of the other one (README.md, seats).
 
 use std::cell::Cell;
 

@@ -1,5 +1,5 @@
-//! Rescue: a worker that is stuck in a long turn lends its idle cells to the other workers of its
-//! crew (README.md, rescue).
+//! Rescue: a worker that is stuck in a long turn lends its idle cells (tasks) to the other workers
+//! of its crew (README.md, rescue).
 //!
 //! The ready stack of a worker contains the cells for which messages have come. If the current turn
 //! takes a long time, an idle thread (the *watch*) takes the stack and stores LENT

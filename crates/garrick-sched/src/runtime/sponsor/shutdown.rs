@@ -1,4 +1,5 @@
-//! Shutdown of a sponsor: closes all cells, and drops all tasks and messages.
+//! Shutdown of a sponsor (a group of workers): closes the cells of all tasks, and drops all tasks
+//! and messages.
 
 use std::ptr;
 

@@ -1,4 +1,4 @@
-//! Sponsors with their own threads.
+//! Sponsors (groups of workers) with their own threads.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub enum Ending {
     AtOnce,
 }
 
-/// A sponsor with its own threads. Dropping a `Sponsor` shuts it down like
+/// A sponsor (a group of workers) with its own threads. Dropping a `Sponsor` shuts it down like
 /// [`Sponsor::shutdown_now`]. But if an orderly shutdown has already begun, the drop waits until
 /// this shutdown has ended.
 ///
@@ -51,7 +51,7 @@ pub struct Sponsor {
 }
 
 impl Sponsor {
-    /// Starts a sponsor with `workers` threads.
+    /// Starts a sponsor (a group of workers) with `workers` threads.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be started.
@@ -59,7 +59,7 @@ impl Sponsor {
         Self::builder().name("pool").workers(workers).start()
     }
 
-    /// Starts a sponsor named `name` with one worker thread.
+    /// Starts a sponsor (a group of workers) named `name` with one worker thread.
     ///
     /// # Errors
     /// Returns a [`StartError`] if the sponsor cannot be started.
@@ -67,12 +67,13 @@ impl Sponsor {
         Self::builder().name(name).start()
     }
 
-    /// Returns a [`Builder`], which sets the options of a sponsor and starts it.
+    /// Returns a [`Builder`], which sets the options of a sponsor (a group of workers) and starts
+    /// the sponsor.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    /// Returns a handle for spawning tasks on this sponsor.
+    /// Returns a handle for spawning tasks on this sponsor (group of workers).
     pub fn handle(&self) -> Handle {
         Handle::new(self.shared.clone())
     }
@@ -90,9 +91,9 @@ impl Sponsor {
         self.join();
     }
 
-    /// Shuts the sponsor down after the current turns. Messages that are not handled become dead
-    /// letters. Returns when the sponsor's threads have exited, or immediately if called on one of
-    /// these threads.
+    /// Shuts the sponsor (group of workers) down after the current turns. Messages that are not
+    /// handled become dead letters. Returns when the sponsor's threads have exited, or immediately
+    /// if called on one of these threads.
     pub fn shutdown_now(self) {
         drop(self);
     }
@@ -133,7 +134,7 @@ impl Sponsor {
     }
 
     /// Begins an orderly shutdown, like [`Sponsor::shutdown`], and returns immediately. Dropping
-    /// the sponsor then waits until it has stopped, like [`Sponsor::wait`].
+    /// the `Sponsor` then waits until it has stopped, like [`Sponsor::wait`].
     pub fn begin_shutdown(&self) {
         self.shared.drain();
     }

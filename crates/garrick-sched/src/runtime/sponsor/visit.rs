@@ -1,5 +1,5 @@
-//! Visits: while a worker is stuck in a long turn, it lends its cells, and other workers handle the
-//! messages of these cells (README.md, rescue).
+//! Visits: while a worker is stuck in a long turn, it lends its cells (tasks), and other workers
+//! handle the messages of these cells (README.md, rescue).
 
 use std::ptr;
 

@@ -1,4 +1,4 @@
-//! Timed activations, on workers that count the work of each kind of task.
+//! Timed activations (runs of ready tasks), on workers that count the work of each kind of task.
 //!
 //! Most activations are not timed, and have no extra cost. Before one in [`FAIR_EVERY`]
 //! activations, the worker makes a *fair pick* of the next cell, so that no cell starves. At a fair

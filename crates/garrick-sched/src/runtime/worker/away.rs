@@ -1,9 +1,9 @@
 //! Turns that leave their worker in order to block, and come back.
 //!
-//! While a turn is away, another thread may run other cells of the worker. So the staged effects of
-//! the turn are first taken back, as in an undo, and kept as chains. After the turn has come back,
-//! it sends its messages like a thread of another sponsor, through the inboxes. So these messages
-//! do not overtake the ones that were kept. While the turn is away, its cell is marked as
+//! While a turn is away, another thread may run other cells (tasks) of the worker. So the staged
+//! effects of the turn are first taken back, as in an undo, and kept as chains. After the turn has
+//! come back, it sends its messages like a thread of another sponsor, through the inboxes. So these
+//! messages do not overtake the ones that were kept. While the turn is away, its cell is marked as
 //! scheduled. So the cell is not run, given away, freed or closed, and new messages wait in its
 //! mailbox. `sponsor/away.rs` has the other steps.
 

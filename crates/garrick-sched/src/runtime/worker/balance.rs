@@ -1,5 +1,5 @@
-//! Rules by which a worker gives ready cells to other workers, takes cells, and interrupts a
-//! running cell.
+//! Rules by which a worker gives ready cells (tasks) to other workers, takes cells, and interrupts
+//! a running cell.
 //!
 //! There are four rules, and each rule is a separate type. The rules rarely read the clock:
 //! - [`SharedWait`]: a busy worker takes cells from the shared queue after some activations or some

@@ -1,5 +1,5 @@
 //! Delivery of the messages and notes (envelopes that make requests) that a turn has sent to cells
-//! of other workers.
+//! (tasks) of other workers.
 
 use super::Worker;
 use crate::cell::{CellPtr, Chain};

@@ -1,4 +1,4 @@
-//! Limits of one activation: which messages, and how many, it may handle.
+//! Limits of one activation (run of a ready task): which messages it may handle, and how many.
 
 use std::ptr;
 

@@ -1,5 +1,5 @@
-//! Visits: a worker (the visitor) handles the messages of a cell whose own worker (the owner) is in
-//! a long turn.
+//! Visits: a worker (the visitor) handles the messages of a cell (task) whose own worker (the
+//! owner) is in a long turn.
 //!
 //! The visitor has the token of the cell (the right to notify the owner). The visitor writes only
 //! the inbox, the shared count and the task. The visitor does not write the owner fields, because
