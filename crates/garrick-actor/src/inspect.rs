@@ -25,7 +25,7 @@ pub struct Inspection {
     /// uses in reports. `None` if the actor has no name, or if `path` is `None`.
     pub name: Option<String>,
     /// Path of the actor. For an actor without a name, the path consists of the actor's type and
-    /// id. For an actor without a supervisor, `None` if no worker has answered or the state is
+    /// id. `None` for an actor without a supervisor if no worker has answered, or if the state is
     /// [`ActorState::Aside`].
     pub path: Option<ActorPath>,
     /// State of the actor.
@@ -77,10 +77,10 @@ impl Handle {
     /// system.
     ///
     /// The data come from the worker of the actor and from the records of its supervisor. The
-    /// worker answers between two activations, so the call starts no turn, does not change the
-    /// order of messages, and delays no other actor. The call waits at most 200 ms for the worker.
-    /// If the worker is in a longer turn, the result contains what is known without the answer of
-    /// the worker. A call from within a turn does not wait.
+    /// worker answers between two activations (runs of ready actors), so the call starts no turn,
+    /// does not change the order of messages, and delays no other actor. The call waits at most 200
+    /// ms for the worker. If the worker is in a longer turn, the result contains what is known
+    /// without the answer of the worker. A call from within a turn does not wait.
     ///
     /// A [`Local`](crate::Local) answers only while its thread runs its actors.
     ///

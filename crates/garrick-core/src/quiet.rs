@@ -42,7 +42,7 @@ pub fn drop<T>(value: T) {
     }
 }
 
-/// A caught panic. Dropping it never panics, even if the destructor of its payload panics.
+/// A caught panic. Dropping a `Panic` never panics, even if the destructor of the payload panics.
 ///
 /// If that destructor panics, the payload of the new panic is dropped in the same way, and so on.
 /// The 17th payload of this chain is leaked, because the chain might never end.

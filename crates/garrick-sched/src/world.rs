@@ -97,7 +97,7 @@ impl ThreadSpec {
         Self { name, stack_size }
     }
 
-    /// Returns a [`std::thread::Builder`] for a thread with these properties.
+    /// Returns a [`std::thread::Builder`] for a thread with this name and stack size.
     pub fn builder(self) -> Builder {
         let builder = Builder::new().name(self.name);
         match self.stack_size {
@@ -107,8 +107,8 @@ impl ThreadSpec {
     }
 }
 
-/// The real world, in contrast to a simulated one: the default [`World`]. It uses the clock of the
-/// system, random seeds, and threads of the operating system.
+/// The real world, in contrast to a simulated one: the default [`World`]. The real world uses the
+/// clock of the system, random seeds, and threads of the operating system.
 #[derive(Clone, Copy)]
 pub struct RealWorld {
     began: Instant,

@@ -54,7 +54,7 @@ pub struct Reading {
     /// Values of the channels between the stages.
     pub channels: Vec<ChannelReading>,
     /// Values of the actors, one entry for each group. A group contains all actors of one type that
-    /// run on one sponsor.
+    /// run on one sponsor (thread pool or thread).
     pub actors: Vec<ActorsReading>,
     /// Values of single actors that stand out: they are busy, have long mailboxes, or have messages
     /// that have waited for a long time.
@@ -201,7 +201,7 @@ pub struct ActorsReading {
 /// The values of one kind of message, such as a variant of an enum, in an [`ActorsReading`].
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MessageReading {
-    /// Name of the kind.
+    /// Name of the kind of message.
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
@@ -305,9 +305,10 @@ pub struct JournalReading {
     pub notice: Option<String>,
     /// Total number of groups of turns that were written.
     pub groups: u64,
-    /// Total number of turns in all groups of turns that were written.
+    /// Total number of turns in the groups that were written. A group consists of turns whose
+    /// events are written together.
     pub turns: u64,
-    /// Total number of events in all groups of turns that were written.
+    /// Total number of events in the groups of turns that were written.
     pub events: u64,
     /// Total size of all written events, in bytes.
     pub event_bytes: u64,

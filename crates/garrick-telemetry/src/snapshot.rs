@@ -104,7 +104,7 @@ pub struct Pipeline {
     pub id: String,
     /// Name of the pipeline: the names of its first and its last stage, with an arrow between them.
     pub name: String,
-    /// Number of stages.
+    /// Number of stages of the pipeline.
     pub stages: u64,
     /// The [`Node::id`] of the stage that limits the throughput of the pipeline. `None` if no stage
     /// limits it.
@@ -134,7 +134,8 @@ pub struct Process {
     /// Size of the virtual memory of the process in bytes. `None` if it is unknown.
     #[serde(default)]
     pub virtual_bytes: Option<u64>,
-    /// Number of open file descriptors, at most one second old. `None` if it is unknown.
+    /// Number of open file descriptors. The number is at most one second old. `None` if it is
+    /// unknown.
     #[serde(default)]
     pub open_files: Option<u64>,
     /// Maximum number of open file descriptors (the soft limit). `None` if it is unknown or
@@ -211,7 +212,7 @@ pub struct Node {
     /// input channels, the number of messages that it has sent. For a group of actors, the number
     /// of turns: handled messages, and starts of actors.
     pub messages: u64,
-    /// Average number of messages per second over the window. Messages are counted as in
+    /// Average number of messages per second over the window. Messages are counted as in the field
     /// `messages`.
     pub rate: f64,
     /// Total number of steps that the stage has run, or of turns that the actors of the group have
@@ -318,7 +319,7 @@ pub struct Node {
 /// actors whose turns take at least 4 µs on average. A turn is counted after it has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MessageStatus {
-    /// Name of the kind. Unique within the group.
+    /// Name of the kind of message. No other kind of the group has the same name.
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
@@ -509,14 +510,15 @@ pub struct JournalStatus {
     /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
     /// written in the window.
     pub group_seconds: Option<f64>,
-    /// Total number of turns in all groups of turns that were written.
+    /// Total number of turns in the groups that were written. A group consists of turns whose
+    /// events are written together.
     pub turns: u64,
     /// Average rate at which turns were written to the log, in turns per second over the window.
     pub turn_rate: f64,
-    /// Average number of turns in a group of turns that was written, over the window. `None` if no
-    /// group was written in the window.
+    /// Average number of turns per written group, over the window. A group consists of turns whose
+    /// events are written together. `None` if no group was written in the window.
     pub group_turns: Option<f64>,
-    /// Total number of events in all groups of turns that were written.
+    /// Total number of events in the groups of turns that were written.
     pub events: u64,
     /// Average number of written events per second over the window.
     pub event_rate: f64,

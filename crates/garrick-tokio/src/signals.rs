@@ -95,7 +95,7 @@ impl Signals {
     }
 
     /// Shuts down a system gracefully, or immediately if another stop signal arrives during the
-    /// shutdown. The result tells how the shutdown ended.
+    /// shutdown. The result shows how the shutdown ended.
     ///
     /// # Errors
     /// Returns an error if the operating system cannot start the thread that waits for the

@@ -119,8 +119,8 @@ where
 }
 
 impl<M: 'static> Context<'_, M> {
-    /// Returns a [`Reply`] whose answer is sent to this actor as a message. Use it to receive the
-    /// result of an API that takes a callback.
+    /// Returns a [`Reply`] whose answer is sent to this actor as a message. Use this reply to
+    /// receive the result of an API that takes a callback.
     ///
     /// When the reply is answered, this actor receives the message that `convert` creates from the
     /// answer. If the reply is dropped without an answer, `convert` gets [`NoReply::Dropped`].

@@ -137,15 +137,15 @@ where
         self.set(|core| core.failures_max = failures)
     }
 
-    /// Sets how long the breaker refuses questions before it passes probes to the service. The
-    /// default is 1 s.
+    /// Sets how long the breaker refuses questions before it passes probes (questions that test the
+    /// service) to the service. The default is 1 s.
     #[must_use]
     pub fn rest(self, rest: Duration) -> Self {
         self.set(|core| core.rest = nanos(rest))
     }
 
-    /// Sets the number of probes. All of them must succeed to close the circuit, so that all
-    /// questions are passed again. The default is 1.
+    /// Sets the number of probes, which are questions that test the service. All probes must
+    /// succeed to close the circuit, so that all questions are passed again. The default is 1.
     ///
     /// # Panics
     /// Panics if `probes` is 0.

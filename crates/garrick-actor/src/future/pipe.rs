@@ -83,9 +83,9 @@ impl<M: 'static> Context<'_, M> {
     ///
     /// **Limit.** At most 64 futures of one actor are polled concurrently.
     /// [`Spawn::pipe_limit`](crate::spawn::Spawn::pipe_limit) sets a different limit. When the
-    /// limit is reached, further futures wait. They usually start in the order in which they were
-    /// piped. The number of waiting futures is unbounded. It grows without limit if, on average,
-    /// futures are piped faster than they complete.
+    /// limit is reached, further futures wait, and usually start in the order in which they were
+    /// piped. The number of waiting futures is unbounded. This number grows without limit if, on
+    /// average, futures are piped faster than they complete.
     ///
     /// **Cancellation.** When the actor stops, fails or is replaced by its supervisor, all of its
     /// futures are dropped, and their results are not delivered. Results that are already in the

@@ -8,7 +8,7 @@ use crate::model::context::Context;
 use crate::model::outcome::Outcome;
 
 /// A type whose values can be spawned as actors. An actor has a mailbox and handles its messages
-/// one after another. It never runs on two threads at the same time.
+/// one after another. An actor never runs on two threads at the same time.
 ///
 /// # Examples
 /// ```

@@ -117,8 +117,8 @@ fn failed(error: BoxError) -> Next {
     Next::Fail
 }
 
-/// A trait that makes it possible to name the return type of a function. It is used to name the
-/// type `!`, which is unstable outside of return types.
+/// A trait that makes it possible to name the return type of a function. The trait is used to name
+/// the type `!`, which is unstable outside of return types.
 #[doc(hidden)]
 pub trait Returns {
     /// The type that the function returns.

@@ -15,7 +15,8 @@ use crate::model::context::Context;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
-/// A directory of the actors that serve each protocol. It notifies subscribers of changes.
+/// A directory of the actors that serve each protocol. The receptionist notifies subscribers of
+/// changes.
 ///
 /// A protocol is identified by a [`Key`], which consists of a message type and a name. Any number
 /// of actors may serve a protocol. An actor is removed from its protocols when it stops.
@@ -51,7 +52,7 @@ pub struct Receptionist {
     address: Arc<Address<Order>>,
 }
 
-/// The key of a protocol. It consists of the message type `M` and a name that distinguishes
+/// The key of a protocol. The key consists of the message type `M` and a name that distinguishes
 /// protocols with the same message type.
 pub struct Key<M> {
     name: Cow<'static, str>,

@@ -200,7 +200,7 @@ impl Registry {
         );
     }
 
-    /// Removes a name, no matter which actor has it.
+    /// Removes a name from the registry, no matter which actor has the name.
     ///
     /// # Errors
     /// Fails if the registry is known to have stopped.

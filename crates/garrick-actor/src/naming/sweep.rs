@@ -1,4 +1,5 @@
-//! Schedule for removing stopped actors from a list whose actors are not watched.
+//! The schedule by which stopped actors are removed from a list. Such a list does not watch its
+//! actors.
 
 /// Minimum length of a list that is swept. Stopped actors are not removed from a shorter list.
 const LEN_MIN: usize = 32;

@@ -120,8 +120,8 @@ impl<M: Clone + Send + 'static> Topic<M> {
         self.address.ask(TopicMsg::Count)
     }
 
-    /// Returns an address that publishes each message sent to it. Use it for senders that should
-    /// not depend on the type [`Topic`].
+    /// Returns an address that publishes each message sent to it. Use this address for senders that
+    /// should not depend on the type [`Topic`].
     #[must_use]
     pub fn publisher(&self) -> Address<M> {
         front(&self.address, TopicMsg::Publish, TopicMsg::into_message)

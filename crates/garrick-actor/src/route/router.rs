@@ -242,8 +242,8 @@ impl<M: Send + 'static> Router<M> {
         self.address.ask(RouterMsg::Status)
     }
 
-    /// Returns an address that routes each message sent to it. Use it for senders that should not
-    /// depend on the type [`Router`].
+    /// Returns an address that routes each message sent to it. Use this address for senders that
+    /// should not depend on the type [`Router`].
     ///
     /// A message that is sent to this address goes directly to the router, without passing through
     /// another actor. If one sender uses both this address and [`Router::send`], its messages stay

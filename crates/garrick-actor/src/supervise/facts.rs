@@ -1,4 +1,4 @@
-//! Facts about a child for the reports of its failures. An example is the path of the child.
+//! Facts about a child, such as its path, for the reports of the child's failures.
 
 use std::sync::Arc;
 

@@ -101,9 +101,9 @@ impl Handle {
     ///
     /// All trees together list at most 10,000 children. If there are more children, they are
     /// counted in [`Snapshot::omitted`](crate::supervise::Snapshot::omitted). If not all children
-    /// of a supervisor can be listed, those that are not up or were restarted are listed first. The
-    /// supervisors are read one after another, so the states of two supervisors may be from
-    /// different moments.
+    /// of a supervisor can be listed, the children that are not up or were restarted are listed
+    /// first. The supervisors are read one after another, so the states of two supervisors may be
+    /// from different moments.
     ///
     /// # Examples
     /// ```

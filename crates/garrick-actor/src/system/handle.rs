@@ -9,7 +9,7 @@ use crate::model::context::Context;
 use crate::system::attached::Attached;
 
 /// A handle to a [`System`](crate::System) or a [`Local`](crate::Local). Any thread or actor can
-/// use it to spawn actors. A handle does not keep the system running.
+/// use the handle to spawn actors. A handle does not keep the system running.
 #[derive(Clone)]
 pub struct Handle {
     handle: garrick_sched::Handle,

@@ -45,7 +45,7 @@ pub struct Line {
     pub words: HashMap<&'static Location<'static>, Writes>,
 }
 
-/// Counts of the writes that one place in the code made to a cache line.
+/// Counts of the writes that one place in the code made to one cache line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Writes {
     /// Total number of writes.

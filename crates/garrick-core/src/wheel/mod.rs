@@ -129,7 +129,8 @@ impl<T> Wheel<T> {
         Self::with_precision(now_ns, Precision::Tick)
     }
 
-    /// Creates an empty wheel. Its present time is `now_ns`, in nanoseconds.
+    /// Creates an empty wheel with the given `precision`. The present time of the wheel is
+    /// `now_ns`, in nanoseconds.
     pub fn with_precision(now_ns: u64, precision: Precision) -> Self {
         Self {
             present: now_ns >> precision.bits(),

@@ -16,7 +16,8 @@ const NIL: u32 = u32::MAX;
 /// A key that identifies an entry of a [`Wheel`](super::Wheel). After the entry has fired or was
 /// cancelled, the key matches no entry.
 ///
-/// Use a key only with the wheel that created it. In another wheel it may match an unrelated entry.
+/// Use a key only with the wheel that created it. In another wheel, the key may match an unrelated
+/// entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Key {
     index: u32,

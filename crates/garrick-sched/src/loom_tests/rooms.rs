@@ -1,5 +1,5 @@
-//! Loom models of the places in bounded mailboxes. A waiting sender gets a place, and sees the
-//! writes of the previous owner of the place.
+//! Loom models of the places in bounded mailboxes. The models check that a waiting sender gets a
+//! place, and sees the writes of the previous owner of the place.
 
 use std::future::Future;
 use std::pin::pin;

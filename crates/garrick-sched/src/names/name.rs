@@ -4,9 +4,9 @@ use std::fmt;
 
 use garrick_core::random::mix;
 
-/// The identity of a task in a simulation. It depends only on the parent of the task and on the
-/// number of tasks that the parent had created before. So the identity is the same in every order
-/// of the simulation's steps, and in every process.
+/// The identity of a task in a simulation. The identity depends only on the parent of the task and
+/// on the number of tasks that the parent had created before. So the identity is the same in every
+/// order of the simulation's steps, and in every process.
 ///
 /// A timer also has a name, as the sender of its message. If the simulation copies messages, the
 /// sender of the copies has a separate name, too.

@@ -173,9 +173,9 @@ pub struct AwaySample {
     /// Number of turns that are away: they are in [`Turn::blocking`](crate::Turn::blocking), and
     /// their workers run other tasks meanwhile.
     pub turns: u64,
-    /// Longest time in nanoseconds for which one of these turns has been away so far. A turn is
-    /// away while it is in [`Turn::blocking`](crate::Turn::blocking) and its worker runs other
-    /// tasks.
+    /// Longest time in nanoseconds for which a turn has been away so far, among the turns that are
+    /// away now. A turn is away while it is in [`Turn::blocking`](crate::Turn::blocking) and its
+    /// worker runs other tasks.
     pub longest: Nanos,
 }
 
@@ -192,9 +192,9 @@ pub struct TaskSample {
     pub label: Option<Arc<str>>,
     /// Identity of the task. After this task has ended, a new task may get the same identity.
     pub task: TaskId,
-    /// Number of messages in the mailbox of the task. 0 if the task is not among the tasks of its
-    /// worker with the longest mailboxes. Messages that wait elsewhere, such as in a priority
-    /// mailbox, are not counted.
+    /// Number of messages in the mailbox of the task. 0 if the mailbox is not one of the longest
+    /// mailboxes of the task's worker. Messages that wait elsewhere, such as in a priority mailbox,
+    /// are not counted.
     pub waiting: u64,
     /// Minimum time in nanoseconds for which the oldest message in the mailbox has waited. The true
     /// time may be longer, because only some messages are measured. 0 if the time is unknown.
@@ -229,7 +229,8 @@ pub struct KindSample {
     /// Estimated number of activations. An activation is a sequence of turns of one task.
     pub activations: u64,
     /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
-    /// timed. Activations that take more than a few milliseconds count with their own time.
+    /// timed. Each activation (run of a ready task) that takes more than a few milliseconds is
+    /// counted with its own duration.
     pub busy: Nanos,
     /// Number of failures. A task fails if one of its turns or its destructor panics, or if it
     /// reports an error.
@@ -244,10 +245,10 @@ pub struct KindSample {
     pub slow_turns: u64,
     /// Estimated histogram of the durations of turns.
     pub turn_times: Durations,
-    /// Histogram of the times that messages have waited. This time begins at the end of the turn
-    /// that sent the message, or at the send if the message was sent outside of turns. It ends when
-    /// the turn that handles the message begins. Only some messages are measured, as explained at
-    /// [`Sample`].
+    /// Histogram of the waiting times of messages. The waiting time of a message begins at the end
+    /// of the turn that sent the message, or at the send if the message was sent outside of turns.
+    /// The waiting time ends when the turn that handles the message begins. Only some messages are
+    /// measured, as explained at [`Sample`].
     pub waits: Durations,
     /// Number of messages in the mailboxes of all tasks of the kind. The workers count the messages
     /// after each sample, and the next sample contains the result. The result is exact if no worker

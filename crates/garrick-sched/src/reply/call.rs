@@ -15,8 +15,8 @@ use crate::runtime::sponsor::guest;
 /// A question that is not sent until the caller waits for the answer, either with [`Call::wait`] or
 /// by polling the `Call`.
 ///
-/// If a `Call` is dropped before that, nothing is sent. A `Call` is faster than an [`Ask`], because
-/// the waiting thread may run the asked task itself (see
+/// If a `Call` is dropped before the caller waits, nothing is sent. A `Call` is faster than an
+/// [`Ask`], because the waiting thread may run the asked task itself (see
 /// [`Builder::callers_run`](crate::Builder::callers_run)).
 ///
 /// # Cancel safety

@@ -53,8 +53,8 @@ impl Circle {
         Some(Self(number))
     }
 
-    /// Returns the names of the tasks. Each task asks the next one, and the last task asks the
-    /// first.
+    /// Returns the names of the tasks in the circle. Each task asks the next one, and the last task
+    /// asks the first.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         circles().by_number[usize::from(self.0)].to_vec()

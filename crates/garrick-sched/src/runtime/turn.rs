@@ -251,10 +251,10 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Watches another task. When the other task ends, `convert` creates a message from the
-    /// [`Ended`] value. This message is sent to this task.
+    /// [`Ended`] value, and this message is sent to the task that runs this turn.
     ///
-    /// The message comes after all messages that the other task has sent to this task. Until the
-    /// message is sent, the watch keeps this task alive.
+    /// The message comes after all messages that the other task has sent to the watching task.
+    /// Until the message is sent, the watch keeps the watching task alive.
     pub fn watch<N: 'static>(
         &self,
         whom: &Address<N>,

@@ -1,4 +1,4 @@
-//! State that the owner and the thieves share, and the steal lock.
+//! State that the owner and the thieves share, and the lock for stealing.
 use std::{mem::MaybeUninit, ptr::NonNull};
 
 use crossbeam_utils::CachePadded;

@@ -1,5 +1,5 @@
-//! The global queue, which all handles share. It contains the values that did not fit into the
-//! workers' deques, and the values of senders that are not workers.
+//! The global queue, which all handles share. The queue contains the values that did not fit into
+//! the workers' deques, and the values of senders that are not workers.
 //!
 //! The queue is a ring under a lock, because values go through it in batches. Taking the lock once
 //! for 128 values costs less than an atomic claim for each value. Two counts let other threads

@@ -9,7 +9,7 @@ pub struct MemberReading {
     /// Identifier of the member. The same rules apply as for
     /// [`StageReading::id`](super::StageReading::id).
     pub id: String,
-    /// Name of the node of this process that sees the member.
+    /// Name of the local node, which sees the member. The local node runs in this process.
     pub local: String,
     /// Name of the member.
     pub name: String,
@@ -24,7 +24,7 @@ pub struct MemberReading {
     /// Time since the member was last seen to renew its membership, in nanoseconds. `None` if the
     /// member was removed or has left.
     pub silent_nanos: Option<u64>,
-    /// Number of shards that the member owns, by kind.
+    /// Number of shards that the member owns, by kind of entities.
     pub shards: Vec<(String, u64)>,
     /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMemberReading>,
@@ -63,7 +63,7 @@ pub struct LinkReading {
     /// Identifier of the link. The same rules apply as for
     /// [`StageReading::id`](super::StageReading::id).
     pub id: String,
-    /// Name of the node of this process.
+    /// Name of the local node, which runs in this process.
     pub local: String,
     /// Name of the other node.
     pub peer: String,
@@ -77,7 +77,8 @@ pub struct LinkReading {
     /// Incarnation of the other node: a number that grows each time the other node starts. 0 if the
     /// number is unknown.
     pub incarnation: u64,
-    /// Total number of times that the nodes were connected, including the first time.
+    /// Total number of times that the two nodes of the link were connected, including the first
+    /// time.
     pub connects: u64,
     /// Total number of frames that were sent.
     pub sent_frames: u64,
@@ -96,7 +97,7 @@ pub struct LinkReading {
     /// Total number of messages that were lost.
     pub lost_messages: u64,
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
-    /// their frames.
+    /// the frames of these messages.
     pub unconfirmed_messages: u64,
     /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,
@@ -120,12 +121,12 @@ pub struct LinkReading {
 /// sees them.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct KindReading {
-    /// Identifier of the kind. The same rules apply as for
+    /// Identifier of the kind of entities. The same rules apply as for
     /// [`StageReading::id`](super::StageReading::id).
     pub id: String,
-    /// Name of the node of this process.
+    /// Name of the local node, which runs in this process.
     pub local: String,
-    /// Name of the kind.
+    /// Name of the kind of entities.
     pub name: String,
     /// True if the node runs entities of the kind.
     pub is_hosted: bool,
@@ -150,7 +151,7 @@ pub struct KindReading {
     pub waiting_messages: u64,
     /// Total number of messages that were dropped because the node did not own their shard.
     pub stray_messages: u64,
-    /// Total number of messages that were dropped because no node took them in time.
+    /// Total number of messages that were dropped because no node accepted them in time.
     pub expired_messages: u64,
     /// Total number of entities that did not end in time when their shard was handed over.
     pub abandoned_entities: u64,

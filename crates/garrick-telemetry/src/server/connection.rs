@@ -1,4 +1,4 @@
-//! Serves one connection.
+//! Serves the requests of one connection.
 
 use std::sync::Arc;
 

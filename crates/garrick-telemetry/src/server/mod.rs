@@ -6,9 +6,9 @@
 //! ```
 //!
 //! The server limits the number of connections, the size of a request's head, and the time in which
-//! a client must send this head. It also limits the time for which sent data may stay unread, the
-//! slowness of a client, and the size of the buffer for unread data. Bodies of requests are never
-//! read.
+//! a client must send this head. The server also limits how long sent data may stay unread, how
+//! slowly a client may read, and the size of the buffer for unread data. Bodies of requests are
+//! never read.
 
 mod loans;
 

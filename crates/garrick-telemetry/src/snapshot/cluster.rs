@@ -49,8 +49,8 @@ pub enum LinkState {
 pub struct MemberStatus {
     /// Identifier of the member. No other item of the process ever has the same identifier.
     pub id: String,
-    /// Node of this process that sees the member: the short name of the node in the labels of
-    /// metrics.
+    /// Short name of the local node in the labels of metrics. The local node runs in this process,
+    /// and sees the member.
     pub local: String,
     /// Name of the member.
     pub name: String,
@@ -69,9 +69,9 @@ pub struct MemberStatus {
     /// Time since the member was last seen to renew its membership, in seconds. `None` if the
     /// member was removed or has left.
     pub silent_seconds: Option<f64>,
-    /// Number of shards that the member owns, of all kinds.
+    /// Number of shards that the member owns, of all kinds of entities together.
     pub owned_shards: u64,
-    /// Number of shards that the member owns, by kind.
+    /// Number of shards that the member owns, by kind of entities.
     pub shards: BTreeMap<String, u64>,
     /// Values that only the node itself knows. `None` if the member is another node.
     pub own: Option<OwnMember>,
@@ -111,7 +111,7 @@ pub struct OwnMember {
 pub struct LinkStatus {
     /// Identifier of the link. No other item of the process ever has the same identifier.
     pub id: String,
-    /// Node of this process: the short name of the node in the labels of metrics.
+    /// Short name of the local node in the labels of metrics. The local node runs in this process.
     pub local: String,
     /// Name of the other node.
     pub name: String,
@@ -129,7 +129,7 @@ pub struct LinkStatus {
     /// Incarnation of the other node: a decimal number that grows each time the other node starts.
     /// Empty if the number is unknown.
     pub incarnation: String,
-    /// Number of times that the nodes were connected, including the first time.
+    /// Number of times that the two nodes of the link were connected, including the first time.
     pub connects: u64,
     /// Total number of frames that were sent.
     pub sent_frames: u64,
@@ -159,7 +159,7 @@ pub struct LinkStatus {
     /// Number of messages that were lost in the window.
     pub new_lost_messages: u64,
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
-    /// their frames.
+    /// the frames of these messages.
     pub unconfirmed_messages: u64,
     /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,
@@ -183,13 +183,14 @@ pub struct LinkStatus {
 /// kind by the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct KindStatus {
-    /// Identifier of the kind. No other item of the process ever has the same identifier.
+    /// Identifier of the kind of entities. No other item of the process ever has the same
+    /// identifier.
     pub id: String,
-    /// Node of this process: the short name of the node in the labels of metrics.
+    /// Short name of the local node in the labels of metrics. The local node runs in this process.
     pub local: String,
-    /// Name of the kind.
+    /// Name of the kind of entities.
     pub name: String,
-    /// Short name of the kind in the labels of metrics.
+    /// Short name of the kind of entities in the labels of metrics.
     pub label: String,
     /// Severity of the kind's most severe alert, or [`Level::Ok`] if it has no alert.
     pub level: Level,
@@ -219,7 +220,7 @@ pub struct KindStatus {
     pub waiting_messages: u64,
     /// Total number of messages that were dropped because the node did not own their shard.
     pub stray_messages: u64,
-    /// Total number of messages that were dropped because no node took them in time.
+    /// Total number of messages that were dropped because no node accepted them in time.
     pub expired_messages: u64,
     /// Total number of entities that did not end in time when their shard was handed over.
     pub abandoned_entities: u64,

@@ -69,7 +69,7 @@ pub struct DeadLetters {
 /// A summary of all supervision trees.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Supervision {
-    /// Number of supervisors.
+    /// Number of supervisors in all supervision trees.
     pub supervisors: u64,
     /// Number of children, including children that are supervisors.
     pub children: u64,
@@ -77,8 +77,8 @@ pub struct Supervision {
     pub down: u64,
     /// Total number of restarts of all children that exist now.
     pub restarts: u64,
-    /// Number that grows whenever a tree changes. While the number stays the same, `/tree.json` has
-    /// the same content.
+    /// Number that grows whenever a supervision tree changes. While the number stays the same,
+    /// `/tree.json` has the same content.
     pub changes: u64,
     /// The children with the most restarts, at most 100. The child with the most restarts comes
     /// first.

@@ -1,5 +1,5 @@
-//! The data that a supervisor stores about a child, and the classification of the child by its
-//! plan.
+//! The data that a supervisor stores about a child, and the class of the child, by which a plan (a
+//! set of children to stop and start) chooses its next step.
 
 use std::time::Duration;
 

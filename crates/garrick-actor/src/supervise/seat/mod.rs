@@ -1,5 +1,5 @@
-//! The seat of a supervised actor: a permanent cell that contains one incarnation of the actor
-//! after another.
+//! The seat of a supervised actor: a permanent cell (memory block of a task) that contains one
+//! incarnation of the actor after another.
 //!
 //! Addresses of the child refer to this cell, which contains the [`Front`]. The front creates, runs
 //! and drops the actors. Each of these steps is a separate turn. While the actor must not handle

@@ -2,9 +2,9 @@
 //! rescue).
 //!
 //! While the worker lends cells, the workers that run these cells (visitors) also take due timers
-//! out of its timing wheel. They do so under the lock of the loan (the list of lent cells). Only
-//! one visitor at a time does this. The owner waits until the taken timers were delivered, so that
-//! timers fire in order.
+//! out of its timing wheel. The visitors take the timers under the lock of the loan (the list of
+//! lent cells). Only one visitor at a time does this. The owner waits until the taken timers were
+//! delivered, so that timers fire in order.
 
 use garrick_core::prim::{MutexGuard, thread, unmodelled};
 

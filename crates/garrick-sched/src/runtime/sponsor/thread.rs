@@ -24,7 +24,7 @@ use crate::world::ThreadSpec;
 #[cfg(all(test, garrick_loom))]
 use garrick_core::prim::thread;
 
-/// The result of [`Sponsor::shutdown_within`].
+/// The result of [`Sponsor::shutdown_within`]: shows how the shutdown ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Ending {

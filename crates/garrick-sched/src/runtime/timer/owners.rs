@@ -1,5 +1,5 @@
-//! Register of active timers by owner, for timers that are cancelled when their owner, a task,
-//! ends.
+//! Register of the active timers of each task. These timers are cancelled when their owner, the
+//! task, ends.
 //!
 //! Most tasks have no timers, so a cell has no field for them. Instead, this register contains the
 //! timers of a task under the id of the task, from the task's first timer until the task ends.

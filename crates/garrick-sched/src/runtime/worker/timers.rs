@@ -1,5 +1,5 @@
 //! Setting and firing of a worker's timers. While the worker runs foreign code for a long time, an
-//! idle thread fires its timers.
+//! idle thread fires the worker's timers.
 
 use garrick_core::wheel::Wheel;
 
