@@ -123,8 +123,8 @@ pub struct Process {
     pub pid: u32,
     /// Resident memory of the process in bytes. `None` if it is unknown.
     pub resident_bytes: Option<u64>,
-    /// Average number of cores that the process used over the window: CPU seconds per second. For
-    /// example, 1.5 means one and a half cores. `None` if it is unknown.
+    /// Average number of cores that the process used over the time window: CPU seconds per second.
+    /// For example, 1.5 means one and a half cores. `None` if it is unknown.
     pub cpu: Option<f64>,
     /// Number of threads of the process. `None` if it is unknown.
     pub threads: Option<u64>,
@@ -212,25 +212,25 @@ pub struct Node {
     /// input channels, the number of messages that it has sent. For a group of actors, the number
     /// of turns: handled messages, and starts of actors.
     pub messages: u64,
-    /// Average number of messages per second over the window. Messages are counted as in the field
-    /// `messages`.
+    /// Average number of messages per second over the time window. Messages are counted as in the
+    /// field `messages`.
     pub rate: f64,
     /// Total number of steps that the stage has run, or of turns that the actors of the group have
     /// run. A turn is the handling of one message, or the start of an actor.
     pub turns: u64,
-    /// Steps of the stage per second, or turns of the actors per second: the average over the
+    /// Steps of the stage per second, or turns of the actors per second: the average over the time
     /// window.
     pub turn_rate: f64,
-    /// Share of one core that the node used over the window. For a stage, the share is between 0
-    /// and 1. For a group of actors, the share can exceed 1, because several actors can run at the
-    /// same time. `None` if the share is unknown.
+    /// Share of one core that the node used over the time window. For a stage, the share is between
+    /// 0 and 1. For a group of actors, the share can exceed 1, because several actors can run at
+    /// the same time. `None` if the share is unknown.
     pub busy: Option<f64>,
-    /// Share of the window, from 0 to 1, for which the stage waited for messages. `None` for a
+    /// Share of the time window, from 0 to 1, for which the stage waited for messages. `None` for a
     /// group of actors, or if the share is unknown.
     #[serde(default)]
     pub starved: Option<f64>,
-    /// Share of the window, from 0 to 1, for which the stage waited for room in an output channel.
-    /// `None` for a group of actors, or if the share is unknown.
+    /// Share of the time window, from 0 to 1, for which the stage waited for room in an output
+    /// channel. `None` for a group of actors, or if the share is unknown.
     ///
     /// A stage that is neither busy nor starved nor back-pressured waits for a timer, for a future,
     /// or for the other stages of its team.
@@ -247,8 +247,8 @@ pub struct Node {
     /// is unknown.
     #[serde(default)]
     pub longest: Option<u64>,
-    /// Growth of `waiting` over the window, in messages per second. Negative if the mailboxes have
-    /// become shorter. `None` for a stage, or if the growth is unknown.
+    /// Growth of `waiting` over the time window, in messages per second. Negative if the mailboxes
+    /// have become shorter. `None` for a stage, or if the growth is unknown.
     #[serde(default)]
     pub growth: Option<f64>,
     /// Durations of the actors' turns, in seconds. The values are estimates, because only some
@@ -288,10 +288,10 @@ pub struct Node {
     pub away_seconds: Option<f64>,
     /// Note about the node, for example the reason for its failure. `None` if there is no note.
     pub note: Option<String>,
-    /// Number of actors of the group that failed in the window and were not restarted.
+    /// Number of actors of the group that failed in the time window and were not restarted.
     #[serde(default)]
     pub lost: u64,
-    /// Largest number of restarts that a single actor of the group had in the window.
+    /// Largest number of restarts that a single actor of the group had in the time window.
     #[serde(default)]
     pub restarts_of_one: u64,
     /// Short name of the node in the labels of metrics. The label is unique among all nodes with
@@ -323,16 +323,16 @@ pub struct MessageStatus {
     pub name: String,
     /// Total number of turns that have handled messages of this kind.
     pub turns: u64,
-    /// Average rate of turns that handled messages of this kind, in turns per second over the
+    /// Average rate of turns that handled messages of this kind, in turns per second over the time
     /// window.
     pub rate: f64,
     /// Total duration of the turns that have handled messages of this kind, in seconds.
     pub busy_seconds: f64,
-    /// Share of one core that the turns with messages of this kind used over the window. The share
-    /// can exceed 1, because several actors can run at the same time. `None` before the second
-    /// snapshot.
+    /// Share of one core that the turns with messages of this kind used over the time window. The
+    /// share can exceed 1, because several actors can run at the same time. `None` before the
+    /// second snapshot.
     pub busy: Option<f64>,
-    /// Average duration of a turn with a message of this kind, in seconds, over the window. If
+    /// Average duration of a turn with a message of this kind, in seconds, over the time window. If
     /// there was no such turn in the window, the value is the average over the whole time. `None`
     /// if there was no such turn at all.
     pub mean_seconds: Option<f64>,
@@ -366,11 +366,14 @@ pub struct Edge {
     pub capacity: u64,
     /// Number of messages in the channel now.
     pub fill: u64,
-    /// Filled share of the channel's capacity, from 0 to 1: the 80th percentile over the window.
+    /// Filled share of the channel's capacity, from 0 to 1: the 80th percentile over the time
+    /// window.
     pub fill_p80: f64,
-    /// Filled share of the channel's capacity, from 0 to 1: the 95th percentile over the window.
+    /// Filled share of the channel's capacity, from 0 to 1: the 95th percentile over the time
+    /// window.
     pub fill_p95: f64,
-    /// Average rate at which the receiver took messages, in messages per second over the window.
+    /// Average rate at which the receiver took messages, in messages per second over the time
+    /// window.
     pub rate: f64,
     /// Total number of messages that the receiver has taken.
     pub total: u64,
@@ -411,12 +414,12 @@ pub struct SponsorStatus {
     pub name: String,
     /// Number of worker threads of the sponsor (thread pool or thread).
     pub workers: u64,
-    /// Share of the window that a worker thread slept, from 0 to 1, averaged over all worker
+    /// Share of the time window that a worker thread slept, from 0 to 1, averaged over all worker
     /// threads. `None` if it is unknown.
     pub idle: Option<f64>,
     /// Total number of turns that the worker threads have run.
     pub turns: u64,
-    /// Average number of turns per second over the window, for all worker threads together.
+    /// Average number of turns per second over the time window, for all worker threads together.
     pub turn_rate: f64,
     /// Total number of times that a worker gave an actor with waiting messages to another worker,
     /// or to the queue that all workers share.
@@ -451,8 +454,8 @@ pub struct SponsorStatus {
     /// is unknown.
     #[serde(default)]
     pub idle_seconds: Option<f64>,
-    /// Number of actors of the sponsor (thread pool or thread) that failed in the window, were not
-    /// restarted, and belong to no node, for example supervisors. The failure of an actor that
+    /// Number of actors of the sponsor (thread pool or thread) that failed in the time window, were
+    /// not restarted, and belong to no node, for example supervisors. The failure of an actor that
     /// belongs to a node is counted in [`Node::lost`] instead.
     #[serde(default)]
     pub lost: u64,
@@ -505,22 +508,23 @@ pub struct JournalStatus {
     /// Total number of groups of turns that were written, each with one sync.
     pub groups: u64,
     /// Average rate at which groups of turns were written to the log, in groups per second over the
-    /// window.
+    /// time window.
     pub group_rate: f64,
-    /// Average time to write a group of turns, in seconds, over the window. `None` if no group was
-    /// written in the window.
+    /// Average time to write a group of turns, in seconds, over the time window. `None` if no group
+    /// was written in the window.
     pub group_seconds: Option<f64>,
     /// Total number of turns in the groups that were written. A group consists of turns whose
     /// events are written together.
     pub turns: u64,
-    /// Average rate at which turns were written to the log, in turns per second over the window.
+    /// Average rate at which turns were written to the log, in turns per second over the time
+    /// window.
     pub turn_rate: f64,
-    /// Average number of turns per written group, over the window. A group consists of turns whose
-    /// events are written together. `None` if no group was written in the window.
+    /// Average number of turns per written group, over the time window. A group consists of turns
+    /// whose events are written together. `None` if no group was written in the window.
     pub group_turns: Option<f64>,
     /// Total number of events in the groups of turns that were written.
     pub events: u64,
-    /// Average number of written events per second over the window.
+    /// Average number of written events per second over the time window.
     pub event_rate: f64,
     /// Total size of all written events in bytes, without the bytes that the log adds.
     pub event_bytes: u64,
@@ -539,12 +543,13 @@ pub struct JournalStatus {
     pub syncs: u64,
     /// Total number of bytes that were written to the disk.
     pub written_bytes: u64,
-    /// Average rate at which bytes were written to the disk, in bytes per second over the window.
+    /// Average rate at which bytes were written to the disk, in bytes per second over the time
+    /// window.
     pub written_rate: f64,
     /// Total time in which groups of turns were written and synced, in seconds.
     pub writing_seconds: f64,
-    /// Share of the window, from 0 to 1, in which groups of turns were written and synced. `None`
-    /// before the second snapshot.
+    /// Share of the time window, from 0 to 1, in which groups of turns were written and synced.
+    /// `None` before the second snapshot.
     pub writing: Option<f64>,
     /// Duration of the slowest write of a group of turns, in seconds.
     pub longest_group_seconds: f64,
@@ -562,7 +567,7 @@ pub struct JournalStatus {
     pub saved_states: u64,
     /// Total number of notices: errors without loss of data.
     pub notices: u64,
-    /// Number of notices (errors without loss of data) in the window.
+    /// Number of notices (errors without loss of data) in the time window.
     pub new_notices: u64,
     /// Total number of times that an entity has read its state.
     pub recoveries: u64,
@@ -590,8 +595,8 @@ pub struct ActorStatus {
     /// `None` if the time is unknown.
     #[serde(default)]
     pub oldest_seconds: Option<f64>,
-    /// Estimated share of one core that the actor used over the window. `None` if it is not known
-    /// yet.
+    /// Estimated share of one core that the actor used over the time window. `None` if it is not
+    /// known yet.
     pub busy: Option<f64>,
 }
 
@@ -667,8 +672,8 @@ pub struct MetricSeries {
     /// value that is infinite or not a number is `null`.
     #[serde(deserialize_with = "number_or_null")]
     pub value: f64,
-    /// Average growth of the value per second over the window. `None` for a gauge, and before the
-    /// second sample.
+    /// Average growth of the value per second over the time window. `None` for a gauge, and before
+    /// the second sample.
     pub rate: Option<f64>,
     /// Counts of a histogram. `None` for counters and gauges.
     pub histogram: Option<Histogram>,

@@ -135,28 +135,28 @@ pub struct LinkStatus {
     pub sent_frames: u64,
     /// Total number of bytes in sent frames.
     pub sent_bytes: u64,
-    /// Average number of sent bytes per second over the window.
+    /// Average number of sent bytes per second over the time window.
     pub sent_byte_rate: f64,
     /// Total number of messages in sent frames.
     pub sent_messages: u64,
-    /// Average number of sent messages per second over the window.
+    /// Average number of sent messages per second over the time window.
     pub sent_rate: f64,
     /// Total number of handled frames from the other node.
     pub received_frames: u64,
     /// Total number of bytes in handled frames from the other node.
     pub received_bytes: u64,
-    /// Average number of received bytes per second over the window.
+    /// Average number of received bytes per second over the time window.
     pub received_byte_rate: f64,
     /// Total number of messages in handled frames from the other node.
     pub received_messages: u64,
-    /// Average number of received messages per second over the window.
+    /// Average number of received messages per second over the time window.
     pub received_rate: f64,
     /// Total number of sent frames that the other node has reported as lost.
     pub lost_frames: u64,
     /// Total number of lost messages. These are the messages in frames that the other node has
     /// reported as lost, and those that still waited on this node when the other node was lost.
     pub lost_messages: u64,
-    /// Number of messages that were lost in the window.
+    /// Number of messages that were lost in the time window.
     pub new_lost_messages: u64,
     /// Total number of messages that may be lost: the other node was lost before it had confirmed
     /// the frames of these messages.
@@ -201,7 +201,7 @@ pub struct KindStatus {
     pub entities: u64,
     /// Total number of times that an entity was created on the node.
     pub created: u64,
-    /// Average number of created entities per second over the window.
+    /// Average number of created entities per second over the time window.
     pub created_rate: f64,
     /// Total number of entities that were stopped because they were idle.
     pub passivated: u64,
