@@ -1,5 +1,6 @@
-//! The trait `Line`, through which doors and carriers use a session with another node, and the data
-//! that they pass to the link of this session.
+//! The trait `Line`, through which doors (addresses that lead to functions) and carriers (contexts
+//! of messages between nodes) use a session with another node, and the data that they pass to the
+//! link of this session.
 
 use std::any::Any;
 use std::fmt;

@@ -55,7 +55,7 @@ pub struct Registry {
 }
 
 impl Entities {
-    /// Returns the registry of the cluster.
+    /// Returns the registry of the cluster, in which each name belongs to one actor.
     ///
     /// # Errors
     /// Returns [`JoinError::Closed`] if the system is shutting down.
@@ -97,8 +97,8 @@ fn lookup<M: Travels>(name: &str, reply: Reply<Result<Address<M>, NameError>>) -
 
 impl Registry {
     /// Registers an actor of this node under a name. The answer comes when the name is assigned.
-    /// While the node cannot reach the records, no answer comes, so set a time limit. Has no effect
-    /// if the actor already has the name.
+    /// While this node cannot reach the records of the names, no answer comes, so set a time limit.
+    /// Has no effect if the actor already has the name.
     ///
     /// # Errors
     /// Returns [`NameError::Taken`] with the node of the owner if another actor has the name.

@@ -36,7 +36,8 @@ pub struct LinkSample {
     pub state: LinkState,
     /// Time since the last change of the state. Zero if the state has never changed.
     pub state_for: Duration,
-    /// Incarnation of the other node, or 0 if the nodes have never been connected.
+    /// Number of the other node's incarnation, which grows each time that node starts. 0 if the
+    /// nodes have never been connected.
     pub life: u64,
     /// Time since the last frame from the other node arrived. `None` if no frame has arrived.
     pub silent_for: Option<Duration>,

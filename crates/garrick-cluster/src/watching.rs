@@ -1,4 +1,4 @@
-//! Watches of actors of the program that end with the entries that need them.
+//! Watches of the program's actors. A watch is cancelled when the entry that stores it is dropped.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -9,7 +9,7 @@ pub struct EventKind {
     pub version: u16,
 }
 
-/// An event of a journal.
+/// An event of a journal, with its number, its type and its encoded content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Event<'a> {
     /// Sequence number of the event in its journal. The first event of a journal has the number 1.

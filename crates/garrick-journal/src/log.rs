@@ -41,7 +41,7 @@ pub struct Start {
 /// Events of a journal that a log has refused, because another writer has appended to the journal.
 #[derive(Debug)]
 pub struct Refused {
-    /// The journal. None of its events in the group were appended.
+    /// The journal whose events were refused. None of its events in the group were appended.
     pub journal: JournalId,
     /// The error, which is usually a [`JournalError::Conflict`].
     pub error: JournalError,
@@ -66,9 +66,9 @@ pub struct LogSample {
     pub copied: u64,
     /// Number of snapshots that were saved.
     pub saved: u64,
-    /// Number of notices so far: see [`Log::take_notices`].
+    /// Number of notices (errors that lost no data) so far: see [`Log::take_notices`].
     pub notices: u64,
-    /// Text of the newest notice.
+    /// Text of the newest notice, an error that lost no data.
     pub notice: Option<Arc<str>>,
     /// True if the log is broken, so that it must be opened again.
     pub is_broken: bool,

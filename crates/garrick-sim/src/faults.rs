@@ -62,8 +62,8 @@ pub struct Partition {
 
 impl Partition {
     /// Makes messages wait until the partition has healed, as if their connection survived the
-    /// partition. By default, the messages are lost. Waiting messages would only arrive late, and
-    /// the simulation tries late messages even without partitions.
+    /// partition. By default, the messages are lost, because waiting messages would only arrive
+    /// late, and the simulation tries late messages even without partitions.
     pub fn holds_messages(&mut self) -> &mut Self {
         self.holds = true;
         self

@@ -50,7 +50,7 @@ struct Awaited {
 pub struct Broken {
     /// The name of the property.
     pub property: String,
-    /// An explanation, which may be empty.
+    /// The reason why the property does not hold. May be empty.
     pub why: String,
     /// The kind of the property.
     pub kind: Kind,

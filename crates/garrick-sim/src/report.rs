@@ -1,4 +1,4 @@
-//! The results of a check.
+//! The results of checking a program in many simulated runs.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

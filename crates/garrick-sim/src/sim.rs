@@ -1,4 +1,4 @@
-//! One run: its nodes, its properties and its faults.
+//! One simulated run: its nodes, its properties and its faults.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -145,7 +145,8 @@ impl Sim {
         self.seed
     }
 
-    /// Returns the node `name`, and opens it if it does not exist.
+    /// Returns the node with this name. If the node does not exist, adds it to the run and starts
+    /// it.
     pub fn node(&mut self, name: impl AsRef<str>) -> Node {
         let name = name.as_ref();
         if let Some(place) = self.nodes.iter().find(|place| place.node.name() == name) {

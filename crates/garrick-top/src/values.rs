@@ -1,4 +1,4 @@
-//! Values of cells. They can be compared, and formatted briefly or in full.
+//! Values of the cells of a table. Values can be compared, and formatted briefly or in full.
 
 use std::cmp::Ordering;
 

@@ -29,8 +29,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Creates the default limits: a message may have 1 MiB and 64 levels, and decoding may
-    /// allocate 64 bytes of memory for each byte of the message.
+    /// Creates the default limits: a message may have up to 1 MiB and up to 64 levels of nested
+    /// messages, and decoding may allocate 64 bytes of memory for each byte of the message.
     pub const fn new() -> Self {
         Self {
             message_bytes: 1024 * 1024,

@@ -1,5 +1,5 @@
-//! Questions with a time limit. Most are answered in time, some are never answered, and some are
-//! answered close to the limit.
+//! Work of a soak: questions with a time limit. Most are answered in time, some are never answered,
+//! and some are answered close to the limit.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Bounded mailboxes that become full repeatedly.
+//! Work of a soak: bounded mailboxes that become full repeatedly.
 
 use garrick::mailbox::{Mailbox, OnFull};
 use garrick::{Actor, Address, Ask, Context, Handle, Next, Reply, System};

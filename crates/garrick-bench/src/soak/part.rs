@@ -1,4 +1,4 @@
-//! One kind of work of a soak.
+//! One kind of work that a soak (a long test) does.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Actors that fail and are restarted by their supervisor.
+//! Work of a soak: actors that fail and are restarted by their supervisor.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,5 +1,5 @@
-//! Timers that are cancelled at once, timers that are cancelled in the next turn, and timers that
-//! fire.
+//! Work of a soak: timers that are cancelled at once, timers that are cancelled in the next turn,
+//! and timers that fire.
 
 use std::time::Duration;
 

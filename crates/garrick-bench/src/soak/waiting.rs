@@ -1,5 +1,5 @@
-//! Async actors. Some have handlers that sleep, ask, and wait for room in a mailbox. Others consist
-//! of a single future each.
+//! Work of a soak: async actors. Some have handlers that sleep, ask, and wait for room in a
+//! mailbox. Others consist of a single future each.
 
 use std::sync::mpsc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A process of the demonstration, with a node that runs accounts.
+//! A process of the cluster demonstration. Its node runs the entities of the accounts.
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{self, Child, ChildStdin, Command, ExitStatus, Stdio};

@@ -1,4 +1,4 @@
-//! Model of the accounts of the demonstration, and the check of their history.
+//! Model of the accounts of the cluster demonstration, and the check of their history.
 
 use std::fmt;
 

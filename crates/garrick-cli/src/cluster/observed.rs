@@ -1,4 +1,4 @@
-//! Flags of commands that look at a cluster.
+//! Flags of the subcommands that look at a cluster from outside.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! State of two groups of names: names of actors of this node, and names that have subscribers.
+//! State of two groups of names: names of actors of this node, and names about whose changes
+//! subscribers are informed.
 
 use std::any::Any;
 use std::collections::BTreeMap;

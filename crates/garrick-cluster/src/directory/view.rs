@@ -1,4 +1,4 @@
-//! The view: the last known services and names of all members.
+//! The view of a directory: the last known services and names of all members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

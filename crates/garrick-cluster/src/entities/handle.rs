@@ -110,9 +110,9 @@ pub struct EntitiesSample {
     pub owned: u32,
     /// Number of shards that no node owns.
     pub unowned: u32,
-    /// Number of shards that this node is handing over.
+    /// Number of shards that this node is handing over to other nodes.
     pub handing_over: u32,
-    /// Number of shards that any node is handing over.
+    /// Number of shards of the kind that are being handed over, by any node.
     pub moving: u32,
     /// Number of messages on this node that wait until their shard has an owner, or until a
     /// stopping entity has ended.

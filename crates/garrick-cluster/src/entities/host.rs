@@ -84,7 +84,7 @@ impl KindOptions {
 
     /// Sets the time after which an entity without messages stops. An entity may run without
     /// messages for up to twice this time. The next message for a stopped entity creates it again.
-    /// With `None`, entities run until their shards move.
+    /// With `None`, entities run until their shards move to another node.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;

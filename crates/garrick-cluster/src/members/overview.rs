@@ -1,4 +1,4 @@
-//! The overview of a cluster, made from the records of its placement.
+//! The overview of a cluster, made from the records of its members, kinds and shards.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -29,16 +29,16 @@ pub struct Overview {
 pub struct MemberOverview {
     /// Name of the node.
     pub name: NodeName,
-    /// Incarnation of the node, which grows each time the node starts.
+    /// Number of the node's incarnation, which grows each time the node starts.
     pub life: u64,
     /// Number that identifies the node's membership. The number grows when the node loses its
     /// membership and joins again.
     pub epoch: u64,
     /// Number of times that the node has renewed its membership.
     pub beat: u64,
-    /// True if the node is handing its shards over.
+    /// True if the node is handing its shards over to other nodes.
     pub is_draining: bool,
-    /// Kinds whose entities the node runs.
+    /// Names of the kinds of entities that the node runs.
     pub hosts: Vec<String>,
     /// Kinds of entities to which the node sends messages.
     pub uses: Vec<String>,
@@ -155,10 +155,10 @@ impl Overview {
     }
 
     /// Returns the change that orders a node to [drain](crate::Entities::drain). The change applies
-    /// to the record of this member. `records` must contain all records of the placement. The node
-    /// renews its record each second, so the change may be refused. If the change is refused, read
-    /// the records again, and retry. A node with an older version of Garrick does not know this
-    /// order, and overwrites the change.
+    /// to the member's record of that node. `records` must contain all records of the placement.
+    /// The node renews its record each second, so the change may be refused. If the change is
+    /// refused, read the records again, and retry. A node with an older version of Garrick does not
+    /// know this order, and overwrites the change.
     #[must_use]
     pub fn drain(records: &[Record], node: &str) -> DrainOrder {
         let view = view(records);

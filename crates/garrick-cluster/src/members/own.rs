@@ -1,4 +1,4 @@
-//! The membership of this node.
+//! The membership of this node in the cluster.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

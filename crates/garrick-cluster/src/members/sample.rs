@@ -33,11 +33,11 @@ pub struct MembersSample {
     pub claimed: u64,
     /// Number of shards that this node has handed over.
     pub handed_over: u64,
-    /// Time until the lease of this node ends, or zero if the lease has ended. `None` if this node
-    /// is not a member. After the end of the lease, the effects of entities' turns wait for a
-    /// renewal.
+    /// Time until the lease of this node ends, or zero if the lease has ended. The lease is the
+    /// time for which the node may act as the owner of its shards. `None` if this node is not a
+    /// member. After the end of the lease, the effects of entities' turns wait for a renewal.
     pub lease_left: Option<Duration>,
-    /// Number of turns that wait to take effect until the lease is renewed.
+    /// Number of turns whose effects wait until the lease of this node is renewed.
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,

@@ -48,7 +48,7 @@ pub struct MemberSample {
     pub name: NodeName,
     /// True if the member is the node on which the list was requested.
     pub is_own: bool,
-    /// Incarnation of the node, which grows each time the node starts.
+    /// Number of the node's incarnation, which grows each time the node starts.
     pub life: u64,
     /// Number that identifies the node's membership. The number grows when the node loses its
     /// membership and joins again. 0 if the node is not a member.
@@ -57,8 +57,8 @@ pub struct MemberSample {
     pub state: MemberState,
     /// Time since the member was last seen to renew its membership.
     pub silent_for: Duration,
-    /// Kinds whose entities the member runs. For each kind, the number of its shards that the
-    /// member owns. Sorted by name.
+    /// Kinds of entities that the member runs, sorted by name. Each kind has the number of its
+    /// shards that the member owns.
     pub shards: Vec<(Arc<str>, u32)>,
 }
 

@@ -1,5 +1,6 @@
 //! Kinds of entities that a node uses. For each kind, this module stores which owners of shards
-//! were last announced to the kind's region (the actor that passes on the kind's messages).
+//! were last announced to the kind's region (the actor that passes on all messages to entities of
+//! the kind).
 
 use std::sync::Arc;
 

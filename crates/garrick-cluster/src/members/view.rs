@@ -1,4 +1,4 @@
-//! The view: the last records that this node has read.
+//! The view: the last records of members, kinds and shards that this node has read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

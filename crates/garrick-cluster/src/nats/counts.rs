@@ -40,7 +40,7 @@ pub struct NatsSample {
     pub connects: u64,
     /// State of the node's right to its name.
     pub name: NameState,
-    /// Number of nodes whose subject is known.
+    /// Number of other nodes whose NATS subject this node knows.
     pub nodes: usize,
     /// Number of frames that were passed to the connection.
     pub frames_sent: u64,

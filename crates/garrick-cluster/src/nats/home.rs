@@ -1,4 +1,4 @@
-//! The runtime on which a connection runs.
+//! The tokio runtime on which a connection to NATS runs.
 
 use std::convert::Infallible;
 use std::thread;

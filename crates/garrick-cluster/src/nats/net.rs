@@ -1,4 +1,4 @@
-//! A network on NATS.
+//! A network that carries frames between nodes through NATS servers.
 
 use std::fmt;
 use std::sync::mpsc::sync_channel;
@@ -196,10 +196,10 @@ impl NatsNet {
         }
     }
 
-    /// Makes the node leave. Waits until the name of the node is free, and all frames of the node
-    /// were written to the connection. Returns false if that takes longer than `limit`. Call this
-    /// method before the process ends, after [`Node::leave`](crate::Node::leave). Otherwise, the
-    /// name may stay reserved for some seconds.
+    /// Makes the node leave the cluster. Waits until the name of the node is free, and all frames
+    /// of the node were written to the connection. Returns false if that takes longer than `limit`.
+    /// Call this method before the process ends, after [`Node::leave`](crate::Node::leave).
+    /// Otherwise, the name may stay reserved for some seconds.
     pub fn close(&self, limit: Duration) -> bool {
         self.member().is_none_or(|member| member.close(limit))
     }

@@ -53,8 +53,8 @@ impl Report {
         &self.failures.all
     }
 
-    /// Returns the names of the stages that [`Running::abort`](crate::Running::abort) dropped
-    /// before they had ended.
+    /// Returns the names of the stages that had not ended when
+    /// [`Running::abort`](crate::Running::abort) dropped them.
     pub fn cut_short(&self) -> &[String] {
         &self.cut_short
     }

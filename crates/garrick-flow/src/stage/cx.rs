@@ -51,7 +51,8 @@ impl<'a> Cx<'a> {
     }
 
     /// Asks all stages whether the graph may stop, like [`Running::stop`](crate::Running::stop).
-    /// When all stages have agreed, the sources end, and then the other stages in order.
+    /// When all stages have agreed, the sources end. The other stages end after they have handled
+    /// the messages in flight.
     pub fn stop(&self) {
         self.post.stop();
     }

@@ -1,4 +1,4 @@
-//! Records how a stage votes in its steps, and when it is restarted.
+//! Records a stage's votes on stopping the graph, its restarts, and its panics.
 
 use std::fmt::Display;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Tests of the rules of logs, one rule after another.
+//! Tests of the rules that every log must follow, one rule after another.
 
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;

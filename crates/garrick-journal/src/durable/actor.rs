@@ -337,8 +337,8 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
     }
 
     /// Records that the effect or reminder of a message is done. Does nothing and returns false if
-    /// the effect or reminder is already done, or if its key was requested again after the message
-    /// was sent. In this case, the actor should ignore the message.
+    /// the effect or reminder is already done, or if an effect or reminder with the same key was
+    /// requested after the message was sent. In this case, the actor should ignore the message.
     pub fn complete(&mut self, due: &Due) -> bool {
         let is_changed = |recorded: &Recorded<A::Event>| match recorded {
             Recorded::Change(change) => change.key() == Some(&due.key),
@@ -476,9 +476,9 @@ impl<'a, 'b, A: DurableActor> Decide<'a, 'b, A> {
         is_new
     }
 
-    /// Makes this actor receive the message for the [`Letter`] with this number again, after the
-    /// time `after`. Call this if the receiver has not answered. Does nothing and returns false if
-    /// the letter was already confirmed, or waits behind an earlier letter to the same receiver.
+    /// Delivers the message for the [`Letter`] with this number to this actor again, after the time
+    /// `after`. Call this if the receiver has not answered. Does nothing and returns false if the
+    /// letter was already confirmed, or waits behind an earlier letter to the same receiver.
     pub fn deliver_again(&mut self, number: u64, after: Duration) -> bool {
         let letter = self.duties.letters().under_way(self.name, number);
         let Some(msg) = letter.and_then(A::letter) else {

@@ -15,10 +15,10 @@ use super::stored::BoxError;
 use crate::error::describe;
 use crate::event::EventKind;
 
-/// A variant or a struct, as the generated code describes it.
+/// A variant or a struct that can be stored as an event, as the generated code describes it.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
-    /// Name, such as `Event::PaidIn`.
+    /// Name of the variant or struct, such as `Event::PaidIn`.
     pub name: &'static str,
     /// Number (tag) that identifies the type in the log.
     pub tag: u16,
@@ -49,7 +49,7 @@ impl Flavor for Appended<'_> {
     }
 }
 
-/// Implemented by all types that can be a field.
+/// Implemented by all types that a field of a stored event can have.
 pub trait Value: Serialize + DeserializeOwned {}
 
 impl<T: Serialize + DeserializeOwned> Value for T {}
@@ -136,7 +136,7 @@ impl<'a> Fields<'a> {
         Ok(value)
     }
 
-    /// Returns the error for an unknown kind.
+    /// Returns the error for an event with an unknown kind (tag and version).
     #[must_use]
     pub fn unknown(&self) -> BoxError {
         let EventKind { tag, version } = self.kind;

@@ -17,8 +17,8 @@ pub struct Letter {
     pub from: String,
     /// Name of the receiver, as passed to [`Decide::post`](super::Decide::post).
     pub to: String,
-    /// Number that identifies the letter among the letters of the sender. Later letters have
-    /// greater numbers.
+    /// Number that identifies the letter (this message) among all letters of the sender. Later
+    /// letters have greater numbers.
     pub number: u64,
     /// The content that the receiver handles.
     pub body: Vec<u8>,

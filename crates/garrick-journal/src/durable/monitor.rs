@@ -1,4 +1,4 @@
-//! A view of a journal, for people and programs that watch it.
+//! Monitors, through which people and programs watch a journal.
 
 use std::fmt;
 use std::mem;
@@ -32,8 +32,8 @@ pub enum JournalState {
     Failed(String),
 }
 
-/// A view of a journal from outside, with a name that people can read. A monitor does not keep the
-/// journal open, and never waits for the disk. Clones are views of the same journal.
+/// A handle that reads the state of a journal, with a name that people can read. A monitor does not
+/// keep the journal open, and never waits for the disk. Clones read the state of the same journal.
 ///
 /// With the feature `telemetry`, a monitor is a source of telemetry: pass it to `Telemetry::watch`.
 ///
@@ -86,7 +86,7 @@ impl Drop for Opening<'_> {
 }
 
 impl Journal {
-    /// Returns a view of this journal, with a name for people, such as `bank`.
+    /// Returns a monitor of this journal. `name` is a name for people, such as `bank`.
     #[must_use]
     pub fn monitor(&self, name: impl Into<String>) -> Monitor {
         let monitor = Monitor::new(name);
@@ -96,7 +96,7 @@ impl Journal {
 }
 
 impl Monitor {
-    /// Creates a view of a journal that is not open yet. [`Monitor::open`] opens it.
+    /// Creates a monitor of a journal that is not open yet. [`Monitor::open`] opens the journal.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl Monitor {
         let _old = mem::replace(&mut *lock(&self.seen), seen);
     }
 
-    /// Returns the name.
+    /// Returns the name of the monitor, which is meant for people.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -192,13 +192,15 @@ impl Monitor {
             .map_or_else(JournalSample::default, |figures| figures.sample())
     }
 
-    /// Returns the error if the last group could not be written.
+    /// Returns the text of the error if the last group of events could not be written, or if the
+    /// log is broken.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<str>> {
         self.figures()?.failure()
     }
 
-    /// Returns the newest notice: see [`Journal::take_notices`].
+    /// Returns the text of the newest notice, that is, of the newest error that lost no data: see
+    /// [`Journal::take_notices`].
     #[must_use]
     pub fn notice(&self) -> Option<Arc<str>> {
         self.figures()?.notice()

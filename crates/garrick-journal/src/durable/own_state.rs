@@ -1,4 +1,4 @@
-//! Entities of actors whose state is the actor itself.
+//! Entities that run durable actors whose state is the actor itself.
 
 use super::actor::DurableActor;
 use super::entity::Entity;

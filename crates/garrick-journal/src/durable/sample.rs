@@ -19,17 +19,17 @@ use crate::log::LogSample;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalSample {
-    /// Number of groups that were written, each with one sync.
+    /// Number of groups of events that were written, each with one sync.
     pub groups: u64,
-    /// Number of turns in the groups that were written.
+    /// Number of turns whose events were written.
     pub turns: u64,
-    /// Number of events in the groups that were written.
+    /// Number of events that were written.
     pub events: u64,
     /// Size in bytes of the events that were written, without the bytes that the log adds.
     pub bytes: u64,
-    /// Number of groups that could not be written. Their turns were undone.
+    /// Number of groups of events that could not be written. The turns of these events were undone.
     pub failed: u64,
-    /// Number of groups that could not be written since the last successful write.
+    /// Number of groups of events that could not be written since the last successful write.
     pub failing: u64,
     /// Number of turns that are waiting now for their events to be durable, including the turns of
     /// the group that is being written.
@@ -43,10 +43,11 @@ pub struct JournalSample {
     /// Number of bytes that were written to the disk for groups, new segments, saved states and
     /// compactions.
     pub written: u64,
-    /// Total time of writing and syncing groups, including the group that is being written.
-    pub writing: Duration,
-    /// Longest time of writing and syncing one group so far, including the group that is being
+    /// Total time of writing and syncing groups of events, including the group that is being
     /// written.
+    pub writing: Duration,
+    /// Longest time of writing and syncing one group of events so far, including the group that is
+    /// being written.
     pub longest: Duration,
     /// Number of entities that exist now.
     pub entities: usize,
@@ -61,7 +62,8 @@ pub struct JournalSample {
     pub copied: u64,
     /// Number of states of entities that were saved.
     pub saved: u64,
-    /// Number of notices so far: see [`Journal::take_notices`](crate::Journal::take_notices).
+    /// Number of notices (errors that lost no data) so far: see
+    /// [`Journal::take_notices`](crate::Journal::take_notices).
     pub notices: u64,
     /// True if the log is broken, so that nothing can be written until it is opened again.
     pub is_broken: bool,

@@ -1,4 +1,4 @@
-//! Appending of groups.
+//! Appending of groups of events to the log.
 
 use std::collections::VecDeque;
 use std::mem;

@@ -1,4 +1,4 @@
-//! Removal of old segments, and deletion of journals.
+//! Removal of old segments (files of a log), and deletion of journals.
 
 use std::mem;
 

@@ -39,9 +39,9 @@ pub struct Opened {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Torn {
-    /// Name of the file.
+    /// Name of the file with the incomplete group.
     pub file: String,
-    /// Position of the group in bytes.
+    /// Position of the group in the file, in bytes.
     pub at: u64,
     /// Number of bytes from the start of the group to the end of the file.
     pub bytes: u64,

@@ -141,11 +141,11 @@ impl SegmentLog {
     /// [`SegmentLog::oldest`] on must be read.
     ///
     /// # Errors
-    /// Returns the error of the newest snapshot if no snapshot can be read and the events that the
-    /// snapshots cover were removed, unless the oldest event contains the whole state. If a
-    /// snapshot cannot be read, but an older snapshot, all events or the event with the whole state
-    /// can be read, the error becomes a notice. The file of a damaged snapshot gets the suffix
-    /// `.damaged`.
+    /// Returns the error of the newest snapshot if the state cannot be computed: no snapshot can be
+    /// read, the events that the snapshots cover were removed, and the oldest event does not
+    /// contain the whole state. If a snapshot cannot be read, but an older snapshot, all events or
+    /// the event with the whole state can be read, the error becomes a notice. The file of a
+    /// damaged snapshot gets the suffix `.damaged`.
     pub fn snapshot(&mut self, journal: JournalId) -> Result<Option<Snapshot>, JournalError> {
         let Some(found) = self.index.get(journal) else {
             return Ok(None);

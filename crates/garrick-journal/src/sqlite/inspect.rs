@@ -1,4 +1,4 @@
-//! Listing and checking of a log.
+//! Listing and checking of the journals in an SQLite log.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 

@@ -1,4 +1,4 @@
-//! Tests of failures. The tests need access to the connections of a log.
+//! Tests of failures of an SQLite log. The tests need access to the private connections of the log.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

@@ -1,4 +1,4 @@
-//! Messages of the engine's actors.
+//! Messages of the actors of the measuring engine.
 
 use std::cell::RefCell;
 

@@ -1,4 +1,4 @@
-//! The actor that collects rows.
+//! The actor that collects the rows of a report.
 
 use garrick_actor::{Actor, Context, Reply};
 

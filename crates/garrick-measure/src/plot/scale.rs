@@ -1,4 +1,5 @@
-//! Scales, which map values to positions, and the ticks of an axis.
+//! Scales of the axes of a picture. A scale maps values to positions, and chooses the ticks of its
+//! axis.
 
 use crate::units;
 

@@ -55,7 +55,7 @@ impl fmt::Display for Verdict {
 pub struct Change {
     /// The scenario, contender and parameters of the row.
     pub name: String,
-    /// The result of comparing the row.
+    /// The result of comparing the row of this run with the row of the earlier run.
     pub verdict: Verdict,
     /// The cost in the earlier run: CPU time in units of one atomic addition (the
     /// [`yardstick`](crate::yardstick)), or memory in bytes. `None` if the row was not measured in

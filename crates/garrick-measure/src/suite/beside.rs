@@ -50,9 +50,9 @@ pub struct Line {
     pub here: Option<Figure>,
     /// Our figure in this run. `None` if it was not measured.
     pub ours: Option<f64>,
-    /// Our figure, divided by the figure of the published system. The divisor is `here` if this
-    /// figure is known, and otherwise `published`. If the divisor is a range, the better end of the
-    /// range is used. `None` if one of the two figures is unknown or zero.
+    /// Our figure, divided by the figure of the published system. The divisor is the field `here`
+    /// if it is known, and otherwise the field `published`. If the divisor is a range, the better
+    /// end of the range is used. `None` if one of the two figures is unknown or zero.
     pub ratio: Option<f64>,
     /// The result of comparing the two figures. `None` if there is no ratio.
     pub standing: Option<Standing>,

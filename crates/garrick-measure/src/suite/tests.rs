@@ -1,4 +1,4 @@
-//! Tests of published lines together with invented rows.
+//! Tests that combine published figures with rows of invented measurements.
 
 use super::*;
 use crate::row::Row;

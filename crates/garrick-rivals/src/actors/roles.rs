@@ -1,4 +1,4 @@
-//! The roles of the scenarios' actors.
+//! The roles, which are the kinds of work that the actors of the scenarios do.
 
 use std::hint::black_box;
 use std::mem;

@@ -1,4 +1,4 @@
-//! The rounds and their results.
+//! The rounds of the measurement, and their results.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

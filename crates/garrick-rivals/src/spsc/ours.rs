@@ -1,4 +1,4 @@
-//! Garrick's ring.
+//! Garrick's ring buffer.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The rings of the rivals.
+//! The ring buffers of the other libraries.
 
 use std::ops::Range;
 

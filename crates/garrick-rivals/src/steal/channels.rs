@@ -1,4 +1,4 @@
-//! The contenders whose receivers can wait.
+//! The contenders that are channels, whose receivers can wait for a value.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel};

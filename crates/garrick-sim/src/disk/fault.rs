@@ -6,7 +6,7 @@
 /// if the turn is undone, because a disk does not undo anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskFault {
-    /// Name of the node of the disk.
+    /// Name of the node to which the disk belongs.
     pub disk: String,
     /// Name of the file. Empty if the fault concerns the names of all files.
     pub file: String,

@@ -1,4 +1,4 @@
-//! All disks of a run. The simulation and the handles of the disks share them.
+//! All disks of a simulated run. The simulation and the handles of the disks share this state.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -5,7 +5,7 @@
 pub struct Called<Op> {
     /// Number that identifies the client.
     pub client: u64,
-    /// The operation.
+    /// The operation that the client has called.
     pub op: Op,
 }
 
@@ -14,6 +14,6 @@ pub struct Called<Op> {
 pub struct Returned<Ret> {
     /// Number that identifies the client.
     pub client: u64,
-    /// The result.
+    /// The result that the operation has returned.
     pub ret: Ret,
 }

@@ -4,7 +4,7 @@
 //! concurrent objects", 1990) if each operation seems to take effect at one instant between its
 //! invocation and its return. In other words: there is an order of the operations in which a
 //! sequential object would have returned the same results. In this order, each operation comes
-//! before those that were invoked after its return.
+//! before all operations that were invoked after its return.
 //!
 //! Record the operations of all clients in a [`History`], choose one of the [`models`] or write a
 //! [`Model`], and call [`History::check`]. The [`Verdict`] contains an order, or an [`Explanation`]

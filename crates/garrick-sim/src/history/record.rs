@@ -56,7 +56,8 @@ pub struct Operation<Op, Ret> {
     pub client: u64,
     /// The operation and its arguments.
     pub op: Op,
-    /// The time of the invocation.
+    /// The time of the invocation: the number of invocations, returns and failures that were
+    /// recorded before it.
     pub invoked: usize,
     /// The way in which the operation has ended, if it has ended.
     pub outcome: Outcome<Ret>,
@@ -71,7 +72,9 @@ impl<Op, Ret> Operation<Op, Ret> {
         }
     }
 
-    /// Returns the time at which the operation has ended, or `None` if it is pending.
+    /// Returns the time at which the operation has ended, or `None` if the operation is pending.
+    /// The time is the number of invocations, returns and failures that were recorded before the
+    /// end.
     pub fn ended(&self) -> Option<usize> {
         match self.outcome {
             Outcome::Pending => None,

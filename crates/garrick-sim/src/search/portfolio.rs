@@ -10,7 +10,7 @@ use super::pos::Pos;
 use super::walk::Walk;
 use std::fmt;
 
-/// The strategy of one seed.
+/// The strategy that a portfolio uses for the run with a certain seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// The strategy [`Walk`].
@@ -35,7 +35,7 @@ const PLANS: [Plan; 8] = [
 ];
 
 impl Plan {
-    /// Returns the plan of a seed.
+    /// Returns the strategy that a portfolio uses for the run with this seed.
     ///
     /// # Examples
     /// ```
@@ -88,7 +88,7 @@ impl Portfolio {
         }
     }
 
-    /// Returns the plan of the current run.
+    /// Returns the strategy that the current run uses.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan

@@ -10,7 +10,8 @@ use super::action::{Action, Strategy};
 pub struct Difference<A> {
     /// Index of the step, from 0.
     pub step: usize,
-    /// Action of the first run, or `None` if the first run had ended before this step.
+    /// Action that the original run took in this step, or `None` if the original run had ended
+    /// before this step.
     pub expected: Option<A>,
     /// Actions that were enabled in the replay at this step. Empty if the replay had already ended.
     pub enabled: Vec<A>,

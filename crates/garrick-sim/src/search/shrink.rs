@@ -10,7 +10,7 @@
 pub struct Shrunk<T> {
     /// The smallest failing list that was found.
     pub list: Vec<T>,
-    /// Number of runs that were made.
+    /// Number of runs that were made to find this list.
     pub runs: u64,
     /// True if no item of the list can be left out. False if a bound has ended the search early.
     pub is_minimal: bool,

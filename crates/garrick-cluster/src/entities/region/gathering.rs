@@ -1,5 +1,5 @@
-//! Messages to other nodes, which a region collects until its activation (its current run on a
-//! worker) ends.
+//! Messages to other nodes, which a region (the actor that passes on all messages to entities of a
+//! kind) collects until its current run on a worker ends.
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
 //! Plans of a node: which shards it claims, hands over, or gives to another node, and which owners
-//! it reports to its regions.
+//! it reports to its regions (the actors that pass on messages to entities).
 
 use std::mem;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Opening of logs.
+//! Opening of logs on NATS.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::sync_channel;

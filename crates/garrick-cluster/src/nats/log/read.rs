@@ -1,9 +1,9 @@
 //! Reading of journals.
 //!
-//! The leader of a stream answers reads. A server that is no longer the leader, but does not know
-//! that yet, may answer with an older state. So this process reads again if the returned state is
-//! older than the last state that it has read. The current leader refuses an append that is based
-//! on an older state.
+//! The leader of a stream answers reads. A server that has not yet noticed that it is no longer the
+//! leader may answer with an older state. So this process reads again if the returned state is
+//! older than the last state that this process has read. The current leader refuses an append that
+//! is based on an older state.
 
 use garrick_journal::{
     Event, Group, JournalError, JournalId, READ_BYTES, Snapshot, Start, check_name,

@@ -1,4 +1,4 @@
-//! The streams of journals. Messages are published and read one at a time.
+//! The NATS streams that store journals. Messages are published and read one at a time.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,11 +1,11 @@
-//! The result of a check.
+//! The result of checking a history.
 
 use std::fmt;
 
 use super::explanation::Explanation;
 use crate::history::record::Call;
 
-/// The result of the check of a history.
+/// The result of checking whether a history is linearizable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The history is linearizable, for example in this order. A pending operation that is not in

@@ -1,4 +1,4 @@
-//! A bank with accounts between which clients transfer money.
+//! The model of a bank with accounts between which clients transfer money.
 
 use crate::history::model::Sequential;
 

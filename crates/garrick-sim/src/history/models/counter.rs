@@ -1,4 +1,4 @@
-//! A number to which clients add.
+//! The model of a number to which clients add.
 
 use crate::history::model::Sequential;
 

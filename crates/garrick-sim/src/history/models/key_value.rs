@@ -1,4 +1,4 @@
-//! A map from keys to values.
+//! The model of a map from keys to values.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! A queue: elements leave in the order in which they entered.
+//! The model of a queue: elements leave in the order in which they entered.
 
 use std::collections::VecDeque;
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! A register that holds one value.
+//! The model of a register that holds one value.
 
 use std::fmt::Debug;
 use std::hash::Hash;

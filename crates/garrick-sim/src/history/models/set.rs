@@ -1,4 +1,4 @@
-//! A set of elements.
+//! The model of a set of elements.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! A short way to write histories.
+//! A recorder with which tests write histories in few lines.
 
 use crate::history::Verdict;
 use crate::history::model::Model;

@@ -1,5 +1,6 @@
-//! The cause of each step. If an action occurs for the k-th time, its cause is the step that has
-//! announced the action for the k-th time.
+//! The cause of each step: the earlier step that made this step possible. A step announces the
+//! actions that it makes possible. The k-th occurrence of an action is caused by the step that
+//! announced this action for the k-th time.
 
 use crate::search::action::Action;
 
