@@ -1,4 +1,4 @@
-//! Logs to standard error, filtered by `RUST_LOG`.
+//! Writes log messages to standard error, filtered by the environment variable `RUST_LOG`.
 
 use std::env;
 

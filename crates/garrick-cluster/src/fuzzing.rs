@@ -9,8 +9,9 @@ const CLUSTER: u64 = 1;
 /// entries of a frame, with two different numbers of entries.
 ///
 /// # Panics
-/// Panics if there are more entries than bytes, or if a body has more addresses than bytes. Also
-/// panics if the sender's name and the entries are together not shorter than the frame.
+/// Panics if the decoder finds more entries than bytes, or a body with more addresses than bytes.
+/// Also panics if the sender's name and the entries are together not shorter than the frame. A
+/// correct decoder never causes such a panic.
 pub fn decode(bytes: &[u8]) {
     let mut frame = bytes.to_vec();
     Head::forge(CLUSTER, &mut frame);

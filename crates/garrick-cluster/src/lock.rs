@@ -1,4 +1,4 @@
-//! Locking of mutexes, even after a panic.
+//! Locking of mutexes, even if a thread has panicked while it held the lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -26,7 +26,8 @@ impl NodeName {
     /// Returns the node name with the text `name`.
     ///
     /// # Errors
-    /// Returns [`JoinError::Name`] if the name is empty, is too long, or contains other characters.
+    /// Returns [`JoinError::Name`] if the text does not consist of 1 to 64 ASCII letters, digits,
+    /// `-` and `_`.
     pub fn new(name: &str) -> Result<Self, JoinError> {
         if Self::is_allowed(name) {
             return Ok(Self(name.into()));

@@ -1,4 +1,4 @@
-//! A node as a source of telemetry.
+//! A node of a cluster as a source of telemetry.
 
 use std::time::Duration;
 

@@ -63,15 +63,15 @@ pub struct LinkSample {
     /// Number of messages that may be lost: the other node was lost before it had confirmed their
     /// frames.
     pub messages_unconfirmed: u64,
-    /// Number of frames from the other node that have not arrived.
+    /// Number of frames that the other node has sent, but that have not arrived.
     pub frames_missing: u64,
     /// Number of times that the transport has refused a frame. The link sends the frame later.
     pub frames_refused: u64,
     /// Number of messages to or from the other node that could not be encoded, decoded or
     /// delivered.
     pub messages_refused: u64,
-    /// Number of frames that wait, because too many bytes are under way or the transport refuses
-    /// frames.
+    /// Number of frames that wait on this node, because too many sent bytes are not confirmed yet,
+    /// or because the transport refuses frames.
     pub frames_waiting: u64,
     /// Number of bytes that wait on this node for the other node.
     pub bytes_waiting: u64,

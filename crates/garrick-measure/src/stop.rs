@@ -47,7 +47,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Sets the flag. The run then stops after the current measurement.
+    /// Sets the flag, so that the run stops after the current measurement.
     pub fn wish(&self) {
         // Relaxed: no other data is read because of the flag.
         self.0.store(true, Relaxed);

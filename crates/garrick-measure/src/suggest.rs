@@ -1,4 +1,4 @@
-//! Suggestions for unknown names.
+//! Suggestions of known names that are similar to an unknown name.
 
 /// Minimum similarity of a suggested name, from 0 to 1. The command line parser uses the same
 /// value.

@@ -76,8 +76,8 @@ impl Coverage {
         self.pairs.len()
     }
 
-    /// Returns the number of different pairs of a kind of message and a result that have occurred.
-    /// A result is handled, undone, lost or repeated.
+    /// Returns the number of different pairs that have occurred. A pair consists of a kind of
+    /// message and its result: handled, undone, lost or repeated.
     #[must_use]
     pub fn outcomes(&self) -> usize {
         self.outcomes.len()

@@ -182,10 +182,10 @@ impl Faults {
         self
     }
 
-    /// Adds a partition that may begin up to `times` times. While it lasts, `nodes` are cut off
-    /// from all other nodes. It lasts for a time in the range `lasts`, or for any time if
-    /// [`Sim::latency`](crate::Sim::latency) is not called. Messages between the two sides are
-    /// lost, unless [`Partition::holds_messages`] is called.
+    /// Adds a partition that may begin up to `times` times. While the partition lasts, `nodes` are
+    /// cut off from all other nodes. The partition lasts for a time in the range `lasts`, or for
+    /// any time if [`Sim::latency`](crate::Sim::latency) is not called. Messages between the two
+    /// sides are lost, unless [`Partition::holds_messages`] is called.
     ///
     /// The simulation records the facts [`Cut`](crate::Cut) and [`Healed`](crate::Healed) when the
     /// partition begins and heals.

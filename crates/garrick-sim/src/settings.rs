@@ -35,7 +35,7 @@ pub(crate) enum Amount {
     Time(Duration),
 }
 
-/// The strategy of a check.
+/// The strategy by which a check chooses the steps of its runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Choosing {

@@ -254,7 +254,7 @@ impl Sim {
     }
 
     /// Declares a property that must hold at the end of the run, like [`Sim::at_end`]. If the
-    /// property does not hold, the error that `check` returns explains why.
+    /// property does not hold, `check` returns an error with an explanation.
     pub fn explained(
         &mut self,
         name: impl Into<String>,
@@ -264,8 +264,8 @@ impl Sim {
         self
     }
 
-    /// Declares that the history of the operations on an object is linearizable at the end of the
-    /// run. `model` describes the object.
+    /// Declares a property that is checked at the end of the run: the history of the operations on
+    /// an object is linearizable. `model` describes the object.
     ///
     /// Clients record [`Called`] and [`Returned`] facts. A client has only one call at a time. If
     /// it records another call before the previous one has returned, the previous call may take

@@ -1,4 +1,4 @@
-//! Snapshots for tests.
+//! Snapshots of telemetry for tests.
 
 use std::sync::Arc;
 

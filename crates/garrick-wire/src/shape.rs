@@ -8,8 +8,9 @@ pub(crate) const NUMBER_MAX: u32 = (1 << 29) - 1;
 /// Number of bits that the shape takes in the key of a field.
 const SHAPE_BITS: u32 = 2;
 
-/// The shape of an encoded value determines where the value ends. A reader needs the shape to skip
-/// a field that it does not know, so no shape can ever be added.
+/// The shape of an encoded value, which determines where the value ends. A reader that does not
+/// know a field skips it by means of the shape. An older reader would not know a new shape, so no
+/// shape can ever be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A number of 1 to 9 bytes, whose first byte shows how many bytes follow.

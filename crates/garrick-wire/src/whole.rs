@@ -9,7 +9,7 @@ use crate::wire::Wire;
 impl Limits {
     /// Appends the encoding of `value` to `out`.
     ///
-    /// The encoding does not contain its length, so the receiver must know where it ends.
+    /// The encoding does not contain its length, so the receiver must know where the encoding ends.
     ///
     /// # Errors
     /// Returns an error if the message has too many bytes or levels, or if a type refuses the

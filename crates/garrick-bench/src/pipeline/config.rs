@@ -40,7 +40,7 @@ pub struct Config<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// The counts of a running pipeline.
+/// The message counts of a running pipeline at one moment.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Time since the start of the pipeline.

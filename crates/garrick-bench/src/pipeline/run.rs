@@ -1,4 +1,4 @@
-//! The pipeline as a graph of stages.
+//! The demonstration pipeline as a graph of stages.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const CHANNELS: usize = 3;
 /// The results of a pipeline that has stopped.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Total counts of the stages.
+    /// Message counts of the whole run.
     pub totals: Totals,
     /// Traffic of each channel, in the order in which the channels were created.
     pub traffic: Vec<Traffic>,

@@ -1,4 +1,4 @@
-//! Tests of the names of numbers, and of whole runs. The totals of all runs must be equal.
+//! Tests of the FizzBuzz names of numbers, and of whole runs. The totals of all runs must be equal.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;

@@ -79,9 +79,9 @@ impl Askers {
     /// Minimum number of questions that each task asks.
     const EACH_MIN: u64 = 16;
 
-    /// Returns one group for each combination of `tasks` and `workers` to measure at `point`. If
-    /// `point` has no value for one of these parameters, the default values of that parameter are
-    /// used.
+    /// Returns one group of tasks for each combination of the parameters `tasks` and `workers` to
+    /// measure at `point`. If `point` has no value for one of these parameters, the default values
+    /// of that parameter are used.
     pub fn at(point: &Point) -> Vec<Self> {
         let one_or =
             |name, all: &[u64]| point.get(name).map_or(all.to_vec(), |number| vec![number]);

@@ -1,4 +1,4 @@
-//! The pipeline's stages, compared with plain loops over the same rings.
+//! The pipeline's stages, compared with plain loops over the same ring buffers.
 
 use std::sync::atomic::AtomicBool;
 

@@ -1,4 +1,4 @@
-//! Flags of connections to NATS.
+//! Flags for connections to NATS servers.
 
 use std::path::PathBuf;
 use std::process::Command;

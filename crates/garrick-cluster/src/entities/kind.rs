@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use crate::name::NodeName;
 
-/// Maximum length of a key in bytes.
+/// Maximum length of the key of an entity, in bytes.
 pub const ENTITY_KEY_BYTES_MAX: usize = 255;
 
 /// A kind of entities, with the type of their messages. Usually a constant.

@@ -61,10 +61,10 @@ pub(super) fn probe(node: &NodeName) -> String {
     format!("{node}.probe")
 }
 
-/// Returns the permissions of a node for the configuration of the NATS server: the content of
-/// `permissions { .. }` of its user. The node may send frames to each node of its cluster, change
-/// its own record and the records of the placement, and use all journals. The node receives only
-/// frames to itself, and answers of the server to its own requests.
+/// Returns the permissions of a node for the configuration of the NATS server: the content of the
+/// block `permissions { .. }` of the node's user. The node may send frames to each node of its
+/// cluster, change its own record and the records of the placement, and use all journals. The node
+/// receives only frames to itself, and answers of the server to its own requests.
 ///
 /// # Errors
 /// Returns an error if a name is not allowed.

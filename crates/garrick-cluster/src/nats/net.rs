@@ -37,10 +37,10 @@ const GRACE: Duration = Duration::from_secs(15);
 ///
 /// # Names
 /// A name belongs to one node at a time. Each name has a record in a JetStream bucket, which the
-/// node renews each second. After the node has crashed, another node can take over the name. The
-/// other node waits until the record has been unchanged for 5 s, and the server has accepted the
-/// other node's updates during this time. While the server accepts no updates, no name changes its
-/// owner. If a node finds that another node has its name, it leaves the cluster.
+/// node renews each second. After the node has crashed, another node can take over the name. This
+/// second node first waits until the record has been unchanged for 5 s, and the server has accepted
+/// updates from the second node during this time. While the server accepts no updates, no name
+/// changes its owner. If a node finds that another node has its name, it leaves the cluster.
 ///
 /// # Examples
 /// ```no_run

@@ -40,12 +40,12 @@ pub struct StageSample {
     /// the system ran other threads on the core. A busy period that has not ended counts up to the
     /// moment of the sample.
     pub busy_nanos: u64,
-    /// Time that the stage has rested because a channel had too few messages, in nanoseconds. The
-    /// current rest counts up to the moment of the sample.
+    /// Time that the stage has rested because a channel had too few messages, in nanoseconds. A
+    /// rest that has not ended counts up to the moment of the sample.
     pub starved_nanos: u64,
-    /// Time that the stage has rested because a channel had too few free slots, in nanoseconds. The
-    /// current rest counts up to the moment of the sample. If the stage lacks both messages and
-    /// free slots, the rest counts as back-pressured, not as starved.
+    /// Time that the stage has rested because a channel had too few free slots, in nanoseconds. A
+    /// rest that has not ended counts up to the moment of the sample. If the stage lacks both
+    /// messages and free slots, the rest counts as back-pressured, not as starved.
     ///
     /// In all remaining time, which is neither busy nor starved nor back-pressured, the stage
     /// waited for a timer, for a future, or for the other stages of its team.

@@ -1,10 +1,10 @@
-//! A stage that sends its batches to several outputs in turn.
+//! A stage that sends the batches of its input to several outputs in turn.
 
 use std::fmt;
 
 use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring, map_batch_owned};
 
-/// A stage that distributes its batches over several outputs, round-robin. Created by
+/// A stage that distributes the batches of its input over several outputs, round-robin. Created by
 /// [`distribute`].
 pub struct Distribute<T> {
     input: Receiver<T>,

@@ -63,7 +63,7 @@ impl Pipeline {
         self.post.overrule();
     }
 
-    /// Creates a handle that stops the graph, for an actor.
+    /// Creates a handle with which an actor can stop the graph.
     pub fn stopper(&self) -> Stopper {
         Stopper::new(&self.post)
     }

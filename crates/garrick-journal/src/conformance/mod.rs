@@ -13,7 +13,7 @@ pub mod random;
 
 use crate::log::Log;
 
-/// A place for a log. At first, the place is empty.
+/// A place where a test stores its log. At first, the place contains no log.
 pub trait Store {
     /// Opens the log. Called again only after the previously returned value has been dropped.
     fn open(&mut self) -> Box<dyn Log>;

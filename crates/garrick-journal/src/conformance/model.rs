@@ -119,7 +119,7 @@ pub fn start(log: &dyn Log, name: &str) -> Start {
     log.start(name, true).unwrap().expect("it waits")
 }
 
-/// Appends events as one group.
+/// Appends events as one group. Returns the events that the log has refused.
 pub fn append(log: &dyn Log, events: &[(JournalId, Event<'_>)]) -> Vec<Refused> {
     let mut group = Group::new();
     for (journal, event) in events {

@@ -61,7 +61,8 @@ impl Journal {
     ///
     /// A mailbox with a bound accepts the messages about effects, reminders and letters even if it
     /// is full. But [`OnFull::DropOldest`](garrick_actor::mailbox::OnFull::DropOldest) may drop
-    /// them when later messages arrive. They are then sent again after the next start.
+    /// them when later messages arrive. Messages that were dropped in this way are sent again after
+    /// the next start.
     ///
     /// Only one entity with the same name can run at a time. A second entity with this name fails
     /// when it starts.

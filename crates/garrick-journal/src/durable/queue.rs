@@ -1,4 +1,4 @@
-//! The turns that wait until they are written as part of a group.
+//! The turns that wait until their events are written as part of a group.
 
 use std::collections::VecDeque;
 use std::mem;

@@ -37,11 +37,11 @@ pub struct JournalSample {
     /// Upper bound of the time for which the oldest waiting turn has waited. Zero if no turn waits.
     /// The true time is shorter by at most the time between two groups.
     pub oldest: Duration,
-    /// Number of syncs of files and of the folder: for groups, new segments, saved states and
-    /// compactions.
+    /// Number of syncs of files and of the folder: for groups of events, new segments, saved states
+    /// and compactions.
     pub syncs: u64,
-    /// Number of bytes that were written to the disk for groups, new segments, saved states and
-    /// compactions.
+    /// Number of bytes that were written to the disk for groups of events, new segments, saved
+    /// states and compactions.
     pub written: u64,
     /// Total time of writing and syncing groups of events, including the group that is being
     /// written.
@@ -60,7 +60,7 @@ pub struct JournalSample {
     /// Number of bytes that compactions have copied. These bytes belong to events that were still
     /// needed.
     pub copied: u64,
-    /// Number of states of entities that were saved.
+    /// Number of times that the state of an entity was saved.
     pub saved: u64,
     /// Number of notices (errors that lost no data) so far: see
     /// [`Journal::take_notices`](crate::Journal::take_notices).

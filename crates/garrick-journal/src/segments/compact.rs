@@ -44,8 +44,9 @@ impl Needed<'_> {
 }
 
 impl SegmentLog {
-    /// Removes the oldest segments, as long as the oldest one contains at most `events_max` needed
-    /// events. Copies the needed events to the end of the log. Never removes the last segment.
+    /// Removes the oldest segments (files of the log), as long as the oldest one contains at most
+    /// `events_max` needed events. Copies the needed events to the end of the log. Never removes
+    /// the last segment.
     ///
     /// Events before the older of two snapshots are not needed: see [`SegmentLog::save`]. Holds one
     /// segment in memory.

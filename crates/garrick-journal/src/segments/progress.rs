@@ -1,4 +1,4 @@
-//! The progress of the opening of a log.
+//! The progress that is reported while a log is being opened.
 
 use std::fmt;
 use std::io;

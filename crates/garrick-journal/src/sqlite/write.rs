@@ -1,4 +1,4 @@
-//! Appending of groups, and saving of states.
+//! Appending of groups of events, and saving of the states of entities.
 
 use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;

@@ -1,5 +1,4 @@
-//! Scales of the axes of a picture. A scale maps values to positions, and chooses the ticks of its
-//! axis.
+//! Axes of pictures. An axis maps values to positions, and determines the values of its ticks.
 
 use crate::units;
 

@@ -1,8 +1,9 @@
 //! Comparison of a run with an earlier run, row by row.
 //!
-//! Machines change their speed, so the comparison uses the ratio to the yardstick. For rows that
-//! measure memory, it uses bytes. A row counts as changed if the two intervals around the medians
-//! do not overlap, and the medians differ by more than a tenth.
+//! Machines change their speed, so the comparison uses the ratio of each time to the yardstick (the
+//! time of one atomic addition). For rows that measure memory, the comparison uses bytes. A row
+//! counts as changed if the two intervals around the medians do not overlap, and the medians differ
+//! by more than a tenth.
 
 use std::fmt::{self, Write};
 

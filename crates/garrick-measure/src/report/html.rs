@@ -1,4 +1,4 @@
-//! One self-contained HTML page, which loads nothing from elsewhere.
+//! A report as one self-contained HTML page, which loads nothing from elsewhere.
 
 use std::fmt::Write;
 

@@ -72,8 +72,8 @@ pub struct Suite {
 }
 
 impl Suite {
-    /// A suite without scenarios or published figures. Write `..Suite::PLAIN` at the end of a new
-    /// suite to set the fields that the new suite does not need.
+    /// A suite without scenarios or published figures. Write `..Suite::PLAIN` at the end of a
+    /// struct expression to set the fields that the new suite does not need.
     pub const PLAIN: Self = Self {
         name: "",
         about: "",

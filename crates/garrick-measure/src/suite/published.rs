@@ -119,8 +119,8 @@ pub struct Published {
 }
 
 impl Published {
-    /// A line without any figures. Write `..Published::UNKNOWN` at the end of a new line to set the
-    /// fields that the new line does not need.
+    /// A [`Published`] without any figures. Write `..Published::UNKNOWN` at the end of a struct
+    /// expression to set the fields that the new value does not need.
     pub const UNKNOWN: Self = Self {
         of: "",
         unit: Unit::NANOSECONDS,

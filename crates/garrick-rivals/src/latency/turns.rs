@@ -1,4 +1,4 @@
-//! Rounds of alternating contenders, and statistics over the rounds.
+//! Rounds in which the contenders are measured alternately, and statistics over the rounds.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Rings between two threads, one of which sends and one of which receives: Garrick's ring, the
-//! rivals' rings, and a bare cache line for comparison.
+//! Ring buffers between two threads, one of which sends and one of which receives: Garrick's ring,
+//! the rings of other libraries, and a bare cache line for comparison.
 //!
 //! ```text
 //!   sender on one core                        receiver on another

@@ -1,4 +1,4 @@
-//! The suite of Cajun: batches of tasks, mailboxes, latency.
+//! The suite of the library Cajun: batches of tasks, mailboxes, latency.
 
 use garrick_measure::{Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit};
 

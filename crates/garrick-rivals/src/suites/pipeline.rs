@@ -1,4 +1,5 @@
-//! The suite of `steady_state`: the FizzBuzz pipeline of its lesson on performance.
+//! The suite of the crate `steady_state`: the FizzBuzz pipeline of the crate's lesson on
+//! performance.
 
 use garrick_measure::{Figure, Here, Published, Rows, Suite, Unit};
 

@@ -1,4 +1,5 @@
-//! Sleepers that are actors.
+//! Sleepers that are actors of Garrick. A sleeper sleeps repeatedly, and measures by how much each
+//! sleep was too long.
 
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};

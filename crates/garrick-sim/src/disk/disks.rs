@@ -45,7 +45,8 @@ impl Disks {
     }
 }
 
-/// The rule for the disk of a node, or for all disks.
+/// The rule for the disk of a node, or for all disks: the space, the speed and the faults of the
+/// disk.
 ///
 /// # Examples
 /// ```no_run

@@ -20,7 +20,7 @@ pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
     fn chain(&self) -> u64;
 }
 
-/// Chooses the steps of runs.
+/// Implemented by strategies, which choose the steps of runs.
 pub trait Strategy<A: Action> {
     /// Begins a run. Returns false if all runs have been made.
     fn begin(&mut self) -> bool;

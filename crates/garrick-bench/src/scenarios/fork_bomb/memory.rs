@@ -1,4 +1,4 @@
-//! Peak memory use of a growing tree.
+//! Peak memory use of the growing tree of a fork bomb.
 
 use std::fs;
 

@@ -45,8 +45,9 @@ impl NatsLogOptions {
     }
 
     /// Sets the maximum total size of the events of all journals in bytes. Has an effect only if
-    /// this process creates their stream. When the maximum is reached, groups are refused with
-    /// [`JournalError::Full`]. By default, only the disk of the server limits the size.
+    /// this process creates the stream of these events. When the maximum is reached, groups of
+    /// events are refused with [`JournalError::Full`]. By default, only the disk of the server
+    /// limits the size.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         Self {
             max_bytes: Some(max_bytes),
@@ -75,8 +76,8 @@ impl NatsLogOptions {
 
     /// Opens the log of the journals of a cluster. Creates its streams if they do not exist.
     /// `servers` contains the settings of the connection, and the number of replicas of new
-    /// streams. `node` is the name of this node, to whose subjects the server may send answers.
-    /// Blocks until the server has answered.
+    /// streams. `node` is the name of this node. The server sends its answers to subjects of this
+    /// node. Blocks until the server has answered.
     ///
     /// # Errors
     /// Returns [`JournalError::Engine`] if no usable server can be reached or a stream cannot be

@@ -1,4 +1,4 @@
-//! Saving of states, and removal of events that are no longer needed.
+//! Saving of the states of entities, and removal of events that are no longer needed.
 
 use garrick_journal::{EventKind, JournalError, JournalId};
 

@@ -1,4 +1,4 @@
-//! Tests of the check with whole histories.
+//! Tests that check whether whole histories are linearizable.
 
 mod oracle;
 

@@ -1,4 +1,5 @@
-//! A check by definition: tries all permutations of all subsets of the operations.
+//! A check of linearizability by its definition, which tries all permutations of all subsets of the
+//! operations.
 
 use crate::history::model::Model;
 use crate::history::record::{Call, History};

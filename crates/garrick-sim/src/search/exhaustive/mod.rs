@@ -37,7 +37,7 @@ use node::Node;
 use order::Order;
 use sequence::Sequence;
 
-/// Method that reduces the number of runs.
+/// Method by which an exhaustive search reduces the number of its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// Explores every order.

@@ -1,4 +1,4 @@
-//! A state on the path that is being explored.
+//! A state on the path that an exhaustive search is exploring.
 
 use super::order::commute;
 use super::tree::Tree;
