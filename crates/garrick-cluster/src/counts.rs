@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::lock::lock;
 
-/// Counters of a node since it joined. [`Node::sample`](crate::Node::sample) returns them.
+/// Counters of a node since it joined its cluster. [`Node::sample`](crate::Node::sample) returns
+/// them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeSample {

@@ -34,7 +34,7 @@ pub struct LinkSample {
     pub peer: NodeName,
     /// State of the link.
     pub state: LinkState,
-    /// Time since the last change of the state. Zero if the state has never changed.
+    /// Time since the last change of the link's state. Zero if the state has never changed.
     pub state_for: Duration,
     /// Number of the other node's incarnation, which grows each time that node starts. 0 if the
     /// nodes have never been connected.
@@ -73,7 +73,7 @@ pub struct LinkSample {
     /// Number of frames that wait on this node, because too many sent bytes are not confirmed yet,
     /// or because the transport refuses frames.
     pub frames_waiting: u64,
-    /// Number of bytes that wait on this node for the other node.
+    /// Number of bytes that wait on this node to be sent to the other node.
     pub bytes_waiting: u64,
     /// Number of bytes in frames that the other node has not confirmed.
     pub bytes_unconfirmed: u64,

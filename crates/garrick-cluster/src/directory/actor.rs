@@ -1,4 +1,5 @@
-//! The actor that keeps the directory of a node.
+//! The actor that keeps the directory of a node: the services and names of actors that the node
+//! knows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

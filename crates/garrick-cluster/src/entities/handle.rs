@@ -93,7 +93,7 @@ pub(crate) enum NotKept {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EntitiesSample {
-    /// Name of the kind.
+    /// Name of the kind of entities.
     pub kind: Arc<str>,
     /// Number of entities that run on this node.
     pub active: usize,
@@ -106,11 +106,11 @@ pub struct EntitiesSample {
     /// Number of shards of the kind, or 0 if this node does not know the number yet. This field and
     /// the other counts of shards are updated once per second.
     pub shards: u32,
-    /// Number of shards that this node owns.
+    /// Number of shards of the kind that this node owns.
     pub owned: u32,
-    /// Number of shards that no node owns.
+    /// Number of shards of the kind that no node owns.
     pub unowned: u32,
-    /// Number of shards that this node is handing over to other nodes.
+    /// Number of shards of the kind that this node is handing over to other nodes.
     pub handing_over: u32,
     /// Number of shards of the kind that are being handed over, by any node.
     pub moving: u32,

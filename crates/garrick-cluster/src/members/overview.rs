@@ -23,7 +23,7 @@ pub struct Overview {
     pub unreadable: u64,
 }
 
-/// A member of a cluster.
+/// A member of a cluster, as its record describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemberOverview {
@@ -50,11 +50,11 @@ pub struct MemberOverview {
     pub silent_for: Option<Duration>,
 }
 
-/// A kind of entities.
+/// A kind of entities and its shards, as the records describe them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KindOverview {
-    /// Name of the kind.
+    /// Name of the kind of entities.
     pub name: String,
     /// The shards, sorted by index. Empty if the number of shards is not set yet.
     pub shards: Vec<ShardOverview>,

@@ -1,4 +1,4 @@
-//! A queue of frames that wait for the connection. The total size of the frames is limited.
+//! A queue of frames that wait for the connection to NATS. The total size of the frames is limited.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -1,4 +1,4 @@
-//! The contenders, each of which runs in a separate process.
+//! The contenders of the study of journals, each of which runs in a separate process.
 
 use std::env;
 use std::fs;

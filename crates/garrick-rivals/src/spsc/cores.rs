@@ -1,4 +1,4 @@
-//! The cores on which the two threads run, and the pinning of the threads.
+//! The cores on which the two threads of a benchmark run, and the pinning of these threads.
 
 use std::fs;
 use std::io;

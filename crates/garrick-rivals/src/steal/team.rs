@@ -1,4 +1,4 @@
-//! The interface that all contenders implement.
+//! The trait that all contenders of the work-stealing benchmarks implement.
 
 /// A group of threads that exchange values. Each thread has its own handle.
 pub(super) trait Team: 'static {

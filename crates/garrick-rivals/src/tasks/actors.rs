@@ -1,4 +1,4 @@
-//! Implementations of [`Crew`] that use actors to do tasks.
+//! Implementations of the trait [`Crew`] that use actors to do tasks.
 
 use garrick::{Actor, Address, Ask, Context, Next, Reply, System};
 use garrick_measure::Result;

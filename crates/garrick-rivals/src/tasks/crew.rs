@@ -1,4 +1,4 @@
-//! The interface of crews. A crew uses actors, threads or pools to do tasks.
+//! The trait `Crew`. A crew does tasks by means of actors, threads or pools.
 
 use garrick_measure::{Clock, Measured, Result, Stopwatch};
 

@@ -1,4 +1,4 @@
-//! Implementations of [`Crew`] that use threads or pools to do tasks.
+//! Implementations of the trait [`Crew`] that use threads or pools to do tasks.
 
 use std::sync::mpsc;
 use std::thread;

@@ -1,4 +1,4 @@
-//! Steps by which a node ends its membership.
+//! Steps by which a node ends its membership in the cluster.
 
 use std::time::Duration;
 
