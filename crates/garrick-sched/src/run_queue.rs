@@ -108,7 +108,7 @@ pub(crate) struct RunQueue {
     room_end: Cell<usize>,
     /// Sequence number of the last turn that pushed an entry.
     turn: AtomicU64,
-    /// Value of `tail` before the first push of the last turn that pushed an entry.
+    /// Value of `tail` when the latest turn that has pushed entries began to push them.
     mark: AtomicUsize,
     /// Lock that is held while the ring is replaced, and while other threads read entries.
     ring: Mutex<()>,

@@ -22,8 +22,8 @@ use crate::model::next::Next;
 /// The front: the actor whose address users have. The front forwards each message to the core,
 /// which is the actor that does the work.
 pub(super) struct Front<M, A: Actor> {
-    /// The actor that does the work (the core), until this actor (the front) starts and spawns it.
-    /// `None` after that.
+    /// The core: the actor that does the work. When the front starts, it spawns the core, and this
+    /// field becomes `None`.
     core: Option<A>,
     /// Address of the actor that does the work (the core). `None` until this actor (the front) has
     /// started.

@@ -10,9 +10,9 @@ use crate::world::Nanos;
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
-/// Threshold for the time between two measured turns, in nanoseconds. If at least this time has
-/// passed, the length of the gaps (groups of turns of which one is measured) starts again at 1: at
-/// first every turn is measured, and then fewer and fewer turns.
+/// Minimum time between two measured turns, in nanoseconds, after which the measuring starts anew.
+/// Normally, one of `n` turns is measured, and `n` grows. If at least this time has passed since the
+/// last measured turn, `n` is set to 1, so that every turn is measured, and then grows again.
 const LONG: Nanos = 50_000;
 /// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
 /// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`]. The value is
