@@ -207,7 +207,8 @@ impl Tenure {
         *lock(&self.commits) > 0
     }
 
-    /// Commits, undoes or holds a turn that may not take effect at once.
+    /// Commits a turn that was not allowed to take effect immediately, undoes it, or holds it until
+    /// the lease is renewed.
     pub(crate) fn hold(self: Arc<Self>, turn: Pending, now: Nanos) {
         if self.lease.is_valid(now) {
             self.settle(turn);

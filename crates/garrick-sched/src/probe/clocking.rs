@@ -51,10 +51,10 @@ impl TimeBy {
 /// every turn of the kind is measured.) The turns of a worker are divided into *gaps*. One turn of
 /// each gap, at a random position, is measured, and represents all turns of the gap.
 ///
-/// After the worker has slept or paused, a gap has a length of 1. The gaps become longer as the
-/// number of turns since then grows. If a long time ([`LONG`]) has passed between two measured
-/// turns, the next gap has a length of 1 again. The longer that time was, the more slowly the gaps
-/// become longer. So a slow turn is soon found among many quick turns.
+/// The first gap after a sleep or pause of the worker has one turn. Later gaps have more and more
+/// turns. If at least [`LONG`] nanoseconds have passed between two measured turns, the next gap has
+/// one turn again. After that, the gaps grow more slowly, and the longer the time was, the more
+/// slowly they grow. These rules ensure that a slow turn among many quick turns is soon measured.
 ///
 /// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {

@@ -34,8 +34,9 @@ struct Lowered {
     priority: u64,
 }
 
-/// A strategy that chooses the enabled action whose chain has the highest priority, and lowers
-/// priorities at a few random steps.
+/// A strategy that gives a random priority to each chain: a group of actions that happen in a fixed
+/// order. At each step, the strategy chooses the enabled action whose chain has the highest
+/// priority. At a few random steps, it lowers the priority of the chain that would be next.
 ///
 /// The first run depends on the seed of [`Pct::new`], the second one on the seed after it, and so
 /// on. The random steps are chosen among the first [`length`](Pct::length) steps. By default,

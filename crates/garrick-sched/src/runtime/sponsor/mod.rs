@@ -297,8 +297,9 @@ impl Shared {
         }
     }
 
-    /// Returns the home of cells that belong to no worker, such as the cells in the shared queue.
-    /// The home is the number of the gate, if there is a gate.
+    /// Returns the value that is stored as the home of cells without a worker, such as the cells in
+    /// the shared queue. If there is a gate for messages from outside, the value is its number.
+    /// Otherwise, the value is [`Home::NOBODY`].
     pub(crate) fn queue_home(&self) -> Home {
         self.gate.as_ref().map_or(Home::NOBODY, OwnGate::home)
     }
