@@ -33,8 +33,8 @@ struct Core {
     peers: Arc<Peers>,
     handle: Handle,
     has_left: AtomicBool,
-    /// Value that a higher layer has attached to the node. The value may keep the node alive until
-    /// the node leaves.
+    /// Value that a higher layer has attached to the node. If the value contains a handle to the
+    /// node, the value keeps the node alive until the node leaves.
     attached: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
 }
 

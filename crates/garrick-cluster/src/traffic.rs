@@ -159,8 +159,8 @@ impl Traffic {
         add(&self.messages_lost, messages);
     }
 
-    /// Counts messages that were sent but not confirmed when the session ended. The other node may
-    /// not have received them.
+    /// Counts messages that were sent but not confirmed when the session ended. It is unknown if
+    /// the other node has received them.
     pub(crate) fn unconfirmed(&self, messages: u64) {
         add(&self.messages_unconfirmed, messages);
     }

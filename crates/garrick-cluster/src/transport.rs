@@ -82,8 +82,8 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Sends a frame to the node `to`. Returns false if sending is not possible now. In this case,
     /// the transport must not have sent anything. The node tries again later, so the frame is not
-    /// lost. Does not block. If the caller is in a turn, the frame may be sent when the turn
-    /// commits.
+    /// lost. Does not block. If the caller is in a turn, an implementation can delay the frame
+    /// until the turn commits.
     fn send(&self, to: &NodeName, frame: Incoming) -> bool;
 }
 
@@ -97,7 +97,7 @@ pub struct LocalNet {
     nodes: Arc<Mutex<HashMap<NodeName, Joined>>>,
 }
 
-/// A node that has joined the network. The node may have left since then.
+/// A node that has joined the network, and perhaps has left again.
 struct Joined {
     life: u64,
     /// Address to which the frames for the node are sent. `None` if the node has left.

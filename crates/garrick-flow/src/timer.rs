@@ -30,9 +30,9 @@ impl Alarm {
         let _ = turn.set_timer(timer, deadline, &turn.address(), Wake::Timer);
     }
 
-    /// Records that a [`Wake::Timer`] has arrived. If the timer was set again after it had sent
-    /// this message, it is still set. In this case, the next call of [`set`](Self::set) replaces
-    /// the setting, so the stage still has only one timer.
+    /// Records that a [`Wake::Timer`] has arrived. If the timer was set again after this message
+    /// was sent, the timer will still fire. The next call of [`set`](Self::set) then replaces the
+    /// deadline of this timer, so the stage never has two timers.
     pub(crate) fn rang(&mut self) {
         self.due = None;
     }

@@ -68,7 +68,7 @@ impl Link {
     /// Delivers messages of type `M` a second time with a probability of `per_mille` / 1000. Real
     /// links do this if the sender repeats each message until its arrival is confirmed. The copy
     /// arrives after the original, at once or at any later time. The copies of messages from one
-    /// actor to another stay in order. A copy may be lost, but is not copied again.
+    /// actor to another stay in order. A copy can be lost, but is never copied again.
     ///
     /// `M` is the type of the messages of an actor ([`Actor::Msg`](garrick_actor::Actor::Msg)).
     /// Messages to async actors and to bounded mailboxes are not repeated.

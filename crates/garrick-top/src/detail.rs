@@ -122,7 +122,7 @@ fn node(node: &Node, snapshot: &Snapshot) -> Detail {
     }
 }
 
-/// Describes the remarkable actors of a group: the actors with the last failure, the longest
+/// Describes the remarkable actors of a group: the actors with the latest failure, the longest
 /// mailbox, the oldest waiting message and the highest load.
 fn outstanding(node: &Node, snapshot: &Snapshot) -> String {
     let mut failures = snapshot.recent_failures.iter();

@@ -78,7 +78,7 @@ impl<M: 'static> Context<'_, M> {
         let _ = self.send(to, msg(reply));
     }
 
-    /// Asks another actor, like [`Context::ask`], but `convert` may capture any values.
+    /// Asks another actor, like [`Context::ask`], but `convert` can capture any values.
     ///
     /// For example, an actor may need the answer before it can answer a question that another actor
     /// has asked it. Then `convert` can capture the [`Reply`] of that question. A helper actor

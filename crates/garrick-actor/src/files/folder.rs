@@ -50,8 +50,8 @@ impl Folder {
     /// new names durable.
     ///
     /// If the folder exists, its name also becomes durable, because a process that was killed may
-    /// have created it. But if the folder that contains it cannot be synced, for example because
-    /// this process may not read it, the name stays as it is.
+    /// have created it. However, if its parent folder cannot be synced, for example because this
+    /// process has no permission to read the parent folder, the name is left as it is.
     ///
     /// # Errors
     /// Returns the errors of [`Folder::open`] except `NotFound`, and any I/O error.
@@ -67,9 +67,9 @@ impl Folder {
     }
 }
 
-/// Creates a folder with its parents, as far as they do not exist. `sync` makes the names in a
-/// folder durable. Each name is durable before anything is created in the new folder. So a process
-/// that is killed meanwhile leaves at most one folder without a durable name: the innermost one
+/// Creates a folder, and those of its parents that do not exist. `sync` makes the names in a folder
+/// durable. Each name is durable before anything is created in the new folder. So if the process is
+/// killed during the call, at most one folder is left without a durable name: the innermost one
 /// that exists. The next call makes this name durable.
 ///
 /// # Errors
@@ -125,8 +125,8 @@ fn parent_of(folder: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Returns true if a folder could not be synced because this process may not read the folder, or
-/// because its file system has no syncs of folders or is never written.
+/// Returns true if a folder could not be synced because this process has no permission to read the
+/// folder, or because the file system cannot sync folders or is read-only.
 fn cannot_be_synced(error: &io::Error) -> bool {
     matches!(
         error.kind(),

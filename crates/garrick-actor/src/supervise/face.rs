@@ -314,14 +314,14 @@ pub struct SnapshotOf {
     /// Number of times that this child was restarted because it failed or stopped by itself.
     /// Restarts because of a sibling are not counted.
     pub restarts: u64,
-    /// Last failure of the child. If the child stopped by itself and was restarted, this counts as
-    /// a failure too. `None` if there was no failure.
+    /// Latest failure of the child. A stop of the child by itself, followed by a restart, also
+    /// counts as a failure. `None` if there was no failure.
     pub last_failure: Option<LastFailure>,
     /// State of the child's own tree. `None` if the child is not a supervisor.
     pub tree: Option<Snapshot>,
 }
 
-/// The last failure of a supervisor's child.
+/// The latest failure of a supervisor's child.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastFailure {

@@ -6,9 +6,10 @@
 //! mailbox of the old one.
 //!
 //! In the code, each child has a `seat`. The seat is a permanent place in memory, and contains one
-//! actor after another. The supervisor itself is an actor (`root`). Its `crew` determines the order
-//! in which children are stopped and started. The supervisor never blocks, and no actor waits for a
-//! lock of the supervisor.
+//! actor after another. The `front` is the task to which the address of the child leads. The
+//! supervisor itself is an actor (`root`). Its `crew` determines the order in which children are
+//! stopped and started. The supervisor never blocks, and no actor waits for a lock of the
+//! supervisor.
 //!
 //! ```text
 //!   Tree --add, remove, stop--> root --order: begin, drain, halt--> front [ seat: actor ] <-- Address

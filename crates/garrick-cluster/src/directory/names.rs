@@ -21,7 +21,8 @@ pub(super) struct Claim {
     pub(super) of: MessageId,
     pub(super) id: TaskId,
     pub(super) address: Box<dyn Any + Send>,
-    /// The watch of the actor. The watch ends when this claim is dropped.
+    /// The watch of the actor that has or wants the name. The watch ends when this [`Claim`] is
+    /// dropped.
     pub(super) _watching: Watching,
     /// Callers that wait until the name is assigned.
     pub(super) waiting: Vec<Reply<Result<(), NameError>>>,
@@ -41,8 +42,8 @@ pub(super) trait Watcher: Send {
 pub(super) struct WatcherOf<M: 'static> {
     pub(super) to: Address<Option<Address<M>>>,
     pub(super) name: Arc<str>,
-    /// Last information that the subscriber got: the actor that has the name, or `Some(None)` if no
-    /// actor has it. `None` if the subscriber was not informed yet.
+    /// Latest information that the subscriber has received: the actor that has the name, or
+    /// `Some(None)` if no actor has it. `None` if the subscriber was not informed yet.
     pub(super) told: Option<Option<Holder>>,
 }
 

@@ -90,7 +90,8 @@ pub(crate) struct Link {
     forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
-    /// True if a frame was sent to the other node since that node was last lost.
+    /// True if this node has tried to greet the other node, by a frame that was sent while the
+    /// nodes were not connected.
     has_greeted: bool,
     /// True if frames were lost, so that the unconfirmed requests and reports (orders) must be sent
     /// again.
@@ -243,7 +244,7 @@ impl Link {
         self.sending.order(order, self.base.name.as_str());
     }
 
-    /// Adds the refusal of a question from the other node.
+    /// Adds the refusal of a question from the other node to the frame that is being filled.
     fn refuse(&mut self, question: u64, why: NoReply) {
         let frame = self.sending.frame(self.base.name.as_str());
         put_refusal(question, why, &mut frame.bytes);
@@ -361,16 +362,17 @@ impl Link {
         }
     }
 
-    /// Asks the other node for a frame if frames wait that the transport has refused. They are sent
-    /// again after the response.
+    /// If frames are waiting because the transport has refused them, asks the other node for a
+    /// frame. When this frame arrives, the waiting frames are sent again.
     fn probe(&mut self) {
         if self.sending.pause().is_some() {
             self.greet();
         }
     }
 
-    /// Sends a frame without entries, to which the other node must respond, in any of its lives.
-    /// The frame tells a later life nothing about the sessions of an earlier one.
+    /// Sends a frame without entries. The other node must respond, even if it has been restarted
+    /// and so is another incarnation. The frame tells a later incarnation nothing about the
+    /// sessions of an earlier one.
     fn greet(&mut self) {
         let about = About {
             session: self.session.number(),

@@ -20,10 +20,10 @@
 //! woke it. A waiting stage on the same core could run only in place of the stage that woke it. If
 //! the waiting stage were woken immediately, the two stages would displace each other after each
 //! batch. With small channels, the thread switches would take most of the time. So a wake-up on the
-//! same core is delayed until the stage that sends the wake-up rests or ends. At that time, the
-//! channel is full or empty. If that stage does not rest, the wake-up is sent after a few more
-//! steps of that stage ([`Post::settle`]). The core on which a stage rests is only a guess, because
-//! the system can move threads. A wrong guess delays a wake-up by a few steps.
+//! same core is delayed until the stage that sends the wake-up rests or ends. When this stage
+//! rests, the channel is full or empty. If this stage neither rests nor ends soon, the wake-up is
+//! sent after a few more of its steps ([`Post::settle`]). The core on which a stage rests is only a
+//! guess, because the system can move threads. A wrong guess delays a wake-up by a few steps.
 
 mod area;
 mod batch;

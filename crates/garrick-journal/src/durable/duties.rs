@@ -73,7 +73,8 @@ const TOOK: u8 = 7;
 const LETTERS: u32 = 1 << 31;
 
 impl Change {
-    /// Returns the key of the effect or reminder that is changed.
+    /// Returns the key of the effect or reminder that this change is about. Returns `None` if the
+    /// change is about something else.
     pub(super) fn key(&self) -> Option<&str> {
         match self {
             Self::Once(key) | Self::Remind(key, _) | Self::Done(key) => Some(key),

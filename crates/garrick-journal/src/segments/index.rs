@@ -16,7 +16,7 @@ pub(super) const SNAPSHOTS_KEPT: usize = 2;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     pub(super) segment: u32,
-    /// Position of the frame in the segment.
+    /// Position of the event's frame (its encoded record) in the segment, in bytes.
     pub(super) at: u32,
 }
 
@@ -52,7 +52,8 @@ impl Journal {
         self.newest + 1 - self.places.len() as u64
     }
 
-    /// Returns the place of the event with the given number, if the event is kept.
+    /// Returns the place (segment and position in the segment) of the event with the given number.
+    /// Returns `None` if the event is not kept.
     pub(super) fn place_mut(&mut self, number: u64) -> Option<&mut Place> {
         let index = number.checked_sub(self.oldest())?;
         self.places.get_mut(usize::try_from(index).ok()?)

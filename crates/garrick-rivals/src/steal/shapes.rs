@@ -10,8 +10,9 @@ use crate::crowd::Crowd;
 /// scenario perform the same number of operations.
 const THREADS_MAX: u64 = 8;
 
-/// Number that divides the number of operations in uneven shapes, in which one thread sends four
-/// fifths of the values, and one or seven other threads send the last fifth.
+/// In uneven shapes, the number of operations is a multiple of this number. An uneven shape is a
+/// benchmark in which one thread sends four fifths of the values, and one or seven other threads
+/// send the remaining fifth.
 const UNEVENLY: u64 = 5 * 7;
 
 /// The count and sum of the values that one thread has received.

@@ -53,8 +53,9 @@ impl TimeBy {
 ///
 /// The first gap after a sleep or pause of the worker has one turn. Later gaps have more and more
 /// turns. If at least [`LONG`] nanoseconds have passed between two measured turns, the next gap has
-/// one turn again. After that, the gaps grow more slowly, and the longer the time was, the more
-/// slowly they grow. These rules ensure that a slow turn among many quick turns is soon measured.
+/// one turn again. From then on, the gaps grow more slowly. The more time has passed between the
+/// two measured turns, the slower is this growth. These rules ensure that a slow turn among many
+/// quick turns is soon measured.
 ///
 /// The total time that measured turns represent never exceeds the time that has passed.
 pub(super) struct Clocking {
@@ -72,8 +73,8 @@ pub(super) struct Clocking {
     /// Number of turns that come after the measured turn in its gap. (A gap is a group of turns of
     /// which one is measured.)
     after: Cell<u64>,
-    /// Time at which the last measured turn ended. `None` if the worker has slept or paused since
-    /// then.
+    /// Time at which the last measured turn ended. `None` if the worker has slept or paused after
+    /// this turn.
     ended: Cell<Option<Nanos>>,
     /// Time that has passed and that no measured turn represents yet. Later measured turns may
     /// represent it.

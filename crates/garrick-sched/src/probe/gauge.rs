@@ -14,8 +14,9 @@ use crate::world::Nanos;
 /// that, a [`Clocking`] selects some of the turns.
 ///
 /// The clock is read at the beginning and at the end of each timed activation, and at the end of
-/// each measured turn. A measured turn begins at the last of these readings if no turn has run
-/// since that reading. Otherwise, the clock is read again.
+/// each measured turn. If no other turn has run after the latest reading, this reading is also the
+/// beginning of the next measured turn. Otherwise, the clock is read once more when the measured
+/// turn begins.
 pub(crate) struct Gauge {
     clocking: Clocking,
     /// Total duration of the measured activations that have ended. The times that `clocking` gets
@@ -39,8 +40,8 @@ impl Allowance {
     /// Time that each measured turn subtracts from the allowance (the budget for measurements), in
     /// nanoseconds. Measuring a turn takes about a hundredth of this time.
     const EACH: i64 = 4_000;
-    /// Maximum of the allowance (the budget for measurements), in nanoseconds. It is enough to
-    /// measure about 60,000 turns.
+    /// Maximum of the allowance (the budget for measurements), in nanoseconds. This maximum is
+    /// enough to measure about 60,000 turns.
     const MAX: i64 = 1 << 28;
 
     /// Decodes an allowance (a budget for measurements) from an integer.
@@ -75,7 +76,8 @@ struct Activation {
     allowance: Allowance,
     /// Number of turns that were measured because of the allowance (the budget for measurements).
     used: u32,
-    /// Last reading of the clock, and the number of turns of the worker at that time.
+    /// Latest reading of the clock, and the number of turns that the worker had run when the clock
+    /// was read.
     read: (Nanos, u64),
     turn: Option<Turn>,
 }

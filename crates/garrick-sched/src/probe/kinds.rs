@@ -128,9 +128,9 @@ impl Kind {
         self.counts[count as usize].load(Relaxed)
     }
 
-    /// Returns true if any counter is above 0. The counter of activations alone does not show this.
-    /// Tasks that other threads create for the sponsor (group of workers), or move to it, are
-    /// counted separately, and these counts include no activations.
+    /// Returns true if any counter is above 0. To check only the counter of activations is not
+    /// enough: the tasks that other threads create for the sponsor (group of workers), or move to
+    /// the sponsor, are counted separately, without activations.
     fn is_used(&self) -> bool {
         self.counts.iter().any(|counter| counter.load(Relaxed) > 0)
     }

@@ -31,9 +31,9 @@ impl Run {
         }
     }
 
-    /// Counts a task, if it is of the same kind as the last one. Returns false if [`Run::take`]
-    /// must be called, because the task is of another kind, or because the count has reached its
-    /// maximum.
+    /// Counts a task, if its kind is the kind of the tasks that are counted here. Returns false if
+    /// [`Run::take`] must be called, because the task is of another kind, or because the count has
+    /// reached its maximum.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         if !ptr::eq(self.table.get(), table) {
@@ -49,10 +49,12 @@ impl Run {
         self.left.get() == RUN
     }
 
-    /// Returns the kind and the number of the counted tasks, and begins a new count. If `next` is
-    /// `None`, the new count is 0. Otherwise, the new count is for the kind `next`, and begins at
-    /// 1, for the last task. If the old count has reached its maximum, it already includes the last
-    /// task, so the new count begins at 0.
+    /// Returns the kind and the number of the counted tasks, and begins a new count.
+    ///
+    /// If `next` is a kind, the new count is for this kind. It begins at 1, for the task that
+    /// [`Run::counts`] could not count. But if the old count has reached its maximum, it already
+    /// includes this task, so the new count begins at 0. If `next` is `None`, the new count begins
+    /// at 0.
     fn take(&self, next: Option<&'static Table>) -> Option<(&'static Table, u64)> {
         let left = self.left.get();
         let count = u64::from(RUN - left);

@@ -45,8 +45,8 @@ enum Waits {
     /// The caller is a future. The thread that polls this future can run the asked task itself. The
     /// thread can also do other work before it polls the future again.
     Pending,
-    /// The thread blocks for a limited time. The thread must not run the task, because that could
-    /// take longer.
+    /// The thread blocks for a limited time. The thread must not run the task, because a turn of
+    /// the task could last longer than this time.
     Elsewhere,
 }
 
@@ -111,8 +111,8 @@ where
 
     /// Sends the question and blocks the thread until the answer comes, but for at most `timeout`.
     ///
-    /// The calling thread does not run the task itself, because that could take longer than the
-    /// timeout.
+    /// The calling thread does not run the task itself, because a turn of the task could take
+    /// longer than the timeout.
     ///
     /// # Errors
     /// Returns the errors of [`Ask::wait_timeout`]. If a task calls this method, the question is

@@ -117,8 +117,8 @@ pub trait Task: Sized + 'static {
     /// messages have no kinds.
     ///
     /// If there are names, telemetry shows how many messages of each kind the tasks of this type
-    /// have handled, and how long that took. The first 32 kinds are counted separately, and the
-    /// other kinds together.
+    /// have handled, and how long the handling took. The first 32 kinds are counted separately, and
+    /// the other kinds together.
     const MESSAGES: &'static [&'static str] = &[];
 
     /// Returns the kind of a message, as an index into [`Task::MESSAGES`].

@@ -11,8 +11,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// A value that travels with messages, such as a trace context. Its destructor must not call
-/// foreign code.
+/// A value that travels with messages, such as a trace context. The destructor of the value must
+/// not call foreign code.
 #[derive(Clone)]
 pub struct Trail(Arc<dyn Any + Send + Sync>);
 

@@ -122,7 +122,8 @@ impl Mark {
         mark
     }
 
-    /// Records that the move of values is finished.
+    /// Records that the move of values is finished. `mark` is the number that
+    /// [`begin`](Self::begin) returned.
     #[inline(always)]
     pub(super) fn end(&self, mark: u64) {
         // Release: pairs with the Acquire in `load`; a thread that sees this mark sees the values
@@ -234,8 +235,8 @@ impl<T> Shared<T> {
     /// have taken values from the worker's deque.
     ///
     /// The worker is woken by its ticket, because no other sender can use this room. A thief seldom
-    /// steals from a worker that waits: the global queue is full then, but the thief may have found
-    /// it empty before.
+    /// steals from a waiting worker. The worker waits because the global queue is full, but a thief
+    /// first looks for values in the global queue, and steals only if it has found none.
     ///
     /// No fence is needed here. A worker first shows its ticket, and then checks for room under the
     /// steal lock, which the caller has held. If the worker checks before the theft, the caller

@@ -187,8 +187,8 @@ fn one_value_wakes_one_after_the_other() {
     assert_eq!(count, ROUNDS + 1);
 }
 
-/// Tests a thread that always sends a value before it takes one out. No other thread may find the
-/// channel empty.
+/// Tests a thread that always sends a value before it takes one out. No other thread must ever find
+/// the channel empty.
 #[test]
 fn empty_is_never_said_of_a_channel_that_is_not() {
     const ROUNDS: u64 = if cfg!(debug_assertions) {

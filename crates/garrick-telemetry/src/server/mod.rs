@@ -43,8 +43,8 @@ const TOLD_MAX: u64 = 64;
 /// has no socket left.
 const NO_SOCKETS: Duration = Duration::from_millis(100);
 
-/// Time for which clients can still receive their current responses after the server has been told
-/// to stop.
+/// Time for which clients can still receive their current responses after a stop of the server was
+/// requested.
 const END: Duration = Duration::from_millis(500);
 
 /// Configuration of the server.
@@ -56,8 +56,8 @@ pub(crate) struct Options {
     /// Maximum time that a client may take to send the head of a request. The time begins when the
     /// client connects, and begins again after each response.
     pub(crate) head_timeout: Duration,
-    /// Maximum time that a client may leave sent data unread, and length of each period in which a
-    /// client must read a minimum number of bytes.
+    /// Maximum time for which a client can leave sent data unread. Also the length of each period
+    /// in which a client must read a minimum number of bytes.
     pub(crate) write_timeout: Duration,
     /// Time after which an event stream that has sent nothing sends a heartbeat.
     pub(crate) heartbeat: Duration,
@@ -77,7 +77,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Waits until the server is told to stop.
+    /// Waits until a stop of the server is requested.
     async fn ended(&self) {
         let mut ending = self.ending.clone();
         // A dropped sender also means the end.

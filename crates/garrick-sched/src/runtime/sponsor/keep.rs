@@ -16,9 +16,9 @@ use crate::runtime::worker::Worker;
 pub(crate) struct KeptSeat {
     /// Index of the idle worker in the crew (the group of threads and workers).
     pub(crate) seat: usize,
-    /// The cell that receives the message, and the envelope that carries its token (the right to
-    /// notify the idle worker), if the sending worker takes over the cell. `None` if the thread of
-    /// the sender runs the idle worker next.
+    /// Set if the sending worker takes over the cell that receives the message. Contains this cell,
+    /// and the envelope with its token (the right to notify the idle worker). `None` if the thread
+    /// of the sender runs the idle worker next.
     pub(crate) gathers: Option<(CellPtr, *mut Envelope)>,
 }
 
@@ -41,13 +41,14 @@ impl Worker {
     /// Gives away the idle worker that this worker has kept, and the cell that this worker has
     /// taken over (gathered). Also lets another thread watch the timers and the ready cells. Called
     /// before values are dropped, because a destructor may take a long time, or may wait for one of
-    /// the cells that are given away. The last turn must have been committed or undone.
+    /// the cells that are given away. The worker's latest turn must have been committed or undone.
     pub(crate) fn let_others(&self) {
         self.end_pushed_turn();
         self.let_others_after_turn();
     }
 
-    /// Does the same as [`Worker::let_others`], for a caller that has already ended the last turn.
+    /// Does the same as [`Worker::let_others`], for a caller that has already ended the worker's
+    /// latest turn.
     #[inline]
     pub(crate) fn let_others_after_turn(&self) {
         self.watch_timers();
@@ -63,8 +64,8 @@ impl Worker {
         self.give_gathered();
     }
 
-    /// Ends the last turn if it has scheduled cells of this worker, so that other workers may run
-    /// these cells. The last turn must have been committed or undone.
+    /// Ends the worker's latest turn if the turn has scheduled cells of this worker. After that,
+    /// other workers can run these cells. The turn must have been committed or undone.
     fn end_pushed_turn(&self) {
         let turn = self.turn();
         let has_pushed = self.old.was_pushed_in(turn)
@@ -138,8 +139,8 @@ impl Worker {
     }
 
     /// Takes over a cell of an idle worker that this worker has kept. Returns false if the cell
-    /// must stay on the idle worker, or if other threads have also sent to the idle worker. In this
-    /// case, this worker still keeps the idle worker.
+    /// must stay on the idle worker, or if other threads have also sent to the idle worker. In both
+    /// of these cases, this worker still keeps the idle worker.
     #[inline(never)]
     fn gather_from(&self, seat: usize, cell: CellPtr, carrier: *mut Envelope) -> bool {
         let worker = self.crew.worker(seat);

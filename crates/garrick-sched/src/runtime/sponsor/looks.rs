@@ -31,7 +31,7 @@ pub(super) struct Looks {
     /// Plan by which the time `next` was computed.
     plan: Cell<Plan>,
     /// Number of activations that each worker had begun at the last check. `None` if the worker was
-    /// not in an activation at that time.
+    /// not in an activation when it was checked.
     picks: RefCell<Vec<Option<u32>>>,
 }
 
@@ -94,9 +94,9 @@ impl Crew {
     }
 
     /// Returns true if a running worker has timers that no thread watches, because no thread was
-    /// idle. Later calls return false, so the caller must let a thread watch the timers. If the
-    /// caller has left its worker PARKED (no thread runs it), the caller must have passed a SeqCst
-    /// fence since then.
+    /// idle. Later calls return false, so the caller must let a thread watch the timers. A caller
+    /// that has marked its worker as PARKED (no thread runs it) must pass a SeqCst fence between
+    /// the marking and this call.
     pub(super) fn takes_missed(&self) -> bool {
         // AcqRel: pairs with the swap in `watch_timers`, so that this thread sees the timers.
         self.misses_timers.load(Relaxed) && self.misses_timers.swap(false, AcqRel)

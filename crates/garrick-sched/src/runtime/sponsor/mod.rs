@@ -131,7 +131,7 @@ impl Hands {
     };
 }
 
-/// An integer that only one worker writes. It has a cache line of its own.
+/// An integer that only one worker writes, in a separate cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Round(unmodelled::AtomicU64);

@@ -121,8 +121,8 @@ pub(super) struct Lent {
     /// rights to notify the owner) have come back, and cells to which the current turn has sent
     /// messages.
     kept: Vec<CellPtr>,
-    /// Cells that have got messages and may also be in a lent run queue. Their tokens (the rights
-    /// to notify the owner) are kept until the cells are taken out of this queue.
+    /// Cells that have got messages and are perhaps also in a lent run queue. Their tokens (the
+    /// rights to notify the owner) are kept until the cells are taken out of this queue.
     held: BTreeSet<NonNull<Header>>,
     /// Cells that other workers have run and that are idle now: their inbox has the value RESTING.
     /// Some cells are listed more than once.
@@ -252,8 +252,9 @@ impl Lent {
         queues.len() > before
     }
 
-    /// Takes a list of envelopes, each of which carries the token of its cell (the right to notify
-    /// the owner). Adds these cells to the lent cells that wait for a visit.
+    /// Takes a list of envelopes. Each of them carries the token of a cell (the right to notify the
+    /// owner). Adds these cells to the lent cells that wait for a visit (a run by another worker).
+    /// `seat` is the owner's index in the crew, and `home` is the owner's number.
     fn add(&mut self, mut carrier: *mut Envelope, seat: usize, home: Home) {
         while !carrier.is_null() {
             // SAFETY: a carrier lives until the inbox of its cell is taken, for which one must have
@@ -307,9 +308,9 @@ impl Lent {
         self.stood = Some(queues);
     }
 
-    /// Lets `visit` continue with the work that an earlier visit of the lent cell has left, if the
-    /// owner has recalled the cell during that visit. The earlier work comes first. Returns `None`
-    /// if only the owner can do this work.
+    /// Adds work to `visit`, which is a run of a lent cell by another worker. If the owner recalled
+    /// the cell during an earlier visit, the earlier visit has left work, which `visit` then does
+    /// first. Returns `None` if only the owner can do this work.
     fn resume(&mut self, visit: Visit) -> Option<Visit> {
         let place = self.told.iter().position(|(cell, _)| *cell == visit.cell);
         let Some(place) = place else {
@@ -496,7 +497,8 @@ impl Crew {
         visit
     }
 
-    /// Ends a visit: the calling worker has stopped running a lent cell.
+    /// Ends a visit: the calling worker has stopped running a lent cell. `parted` contains the
+    /// outcome of the run and the work that is left. Returns the next step of the calling worker.
     pub(crate) fn part(&self, mut visit: Visit, parted: Parted) -> After {
         let (cell, seat) = (visit.cell, visit.seat);
         let loan = &self.seats[seat].loan;
@@ -556,8 +558,8 @@ impl Crew {
         loan.note_waiting(&lent);
     }
 
-    /// Takes back the lent cells, after LENT was removed from the ready stack of the lending
-    /// worker. Only the lending worker calls this method.
+    /// Takes back the lent cells. Before the call, the mark LENT must have been removed from the
+    /// ready stack of the lending worker. Only the lending worker calls this method.
     pub(crate) fn recall(&self, seat: usize) -> Recalled {
         let loan = &self.seats[seat].loan;
         let mut lent = loan.lent();

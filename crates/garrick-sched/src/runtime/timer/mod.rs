@@ -40,8 +40,8 @@ pub use owners::cancel_timers_of;
 const LOOK_EVERY: u64 = 8;
 
 /// Maximum time for which a task may handle messages without a break, if the worker has timers.
-/// During this time, the worker does not read the clock. Shorter sequences of messages are not
-/// interrupted, because messages that are sent in batches are best handled in batches.
+/// Until this time has passed, the worker does not read the clock. Shorter sequences of messages
+/// are not interrupted, because messages that are sent in batches are best handled in batches.
 const NEGLECT_MAX: Nanos = 20_000;
 
 /// Latest deadline that a wheel supports. This deadline is several centuries after the start of a
@@ -55,7 +55,8 @@ pub(crate) struct Timed {
     envelope: *mut Envelope,
     /// True if the message belongs to a [`Timer`].
     can_be_cancelled: bool,
-    /// Entry in the register of the owner's timers, for a one-shot timer with an owner.
+    /// Entry in the owner's register of timers. `None` if the timer has no owner, or sends more
+    /// than one message.
     membership: Option<Membership>,
 }
 

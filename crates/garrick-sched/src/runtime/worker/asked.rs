@@ -15,7 +15,7 @@ pub(super) enum Wish {
     /// The turn must not leave its commit to a later decision.
     #[default]
     Never,
-    /// The turn may leave its commit to a later decision, but has not done so.
+    /// The turn is allowed to leave its commit to a later decision, but has not done so yet.
     NotYet,
     /// A part of the turn (the handling of one message) has left the commit to a later decision.
     /// Contains the request, and the index of the part.

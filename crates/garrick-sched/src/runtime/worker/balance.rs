@@ -175,8 +175,8 @@ impl Kept {
 pub(crate) struct Patience {
     /// Number of consecutive checks that have found the other worker idle.
     looks: Cell<u32>,
-    /// Number of times that threads had begun to run a worker, at the last check. `since` is the
-    /// time of the first of the consecutive checks.
+    /// Number of times that threads had begun to run a worker, counted until the latest check.
+    /// `since` is the time of the first check that `looks` counts.
     sits: Cell<usize>,
     since: Cell<Nanos>,
 }
@@ -399,7 +399,8 @@ mod tests {
         assert!((0..5).any(|now| wait.look(10, 2, || now * 1_000_000) > 0));
     }
 
-    /// Returns the number of calls to `look` after which a kept cell is given away.
+    /// Returns the number of calls to `look` after which a kept cell is given away. `each` is the
+    /// time between two calls. If `wakes` is true, each turn wakes a cell.
     fn kept_for(each: Nanos, wakes: bool) -> Option<u64> {
         let kept = Kept::default();
         (1..100_000).find(|&look| {

@@ -20,8 +20,8 @@ use crate::probe::Running;
 /// of a cell.
 const DROPS: *mut Header = ptr::without_provenance_mut(1);
 
-/// Cell that runs now or has run last. Null if the worker has done other work after that. Written
-/// by the worker, read by other threads.
+/// Cell that the worker runs now, or has run most recently. Null if the worker has done other work
+/// after this cell. Written by the worker, read by other threads.
 ///
 /// A worker *names* a cell, which means that it stores the cell here, before it checks its ready
 /// stack for the last time (`sponsor/README.md`, rescue). Another thread stores LENT on that stack,

@@ -225,8 +225,8 @@ impl<A: Action> Exhaustive<A> {
         }
     }
 
-    /// Plans to explore the opposite order of each race in the last run. With source sets, only the
-    /// races of new steps matter.
+    /// Plans to explore the opposite order of each race in the latest run. With source sets, only
+    /// the races of new steps matter.
     fn analyse(&mut self) {
         let new = match self.reduction {
             Reduction::Plain | Reduction::Sleep => return,
