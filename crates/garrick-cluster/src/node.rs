@@ -340,8 +340,8 @@ impl Node {
         self.core.base.next_served()
     }
 
-    /// Returns the node to which a line (a session with another node) belongs, if the node has not
-    /// ended.
+    /// Returns the node to which a line (the interface of a session with another node) belongs, if
+    /// the node has not ended.
     pub(crate) fn of(line: &dyn Line) -> Option<Self> {
         let core = line.home()?.downcast().ok()?;
         Some(Self { core })

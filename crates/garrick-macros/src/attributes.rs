@@ -78,7 +78,8 @@ fn carried_meta(meta: &Meta, place: Place) -> Option<TokenStream> {
     }
 }
 
-/// Replaces `expect` with `allow`, because the generated code may not trigger the expected lint.
+/// Replaces `expect` with `allow`, because the generated code possibly does not trigger the
+/// expected lint.
 fn allowed_instead(meta: &Meta) -> Option<TokenStream> {
     let lints = &meta.require_list().ok()?.tokens;
     Some(quote!(allow(#lints)))

@@ -99,8 +99,9 @@ impl Gate {
         self.set_open(true);
     }
 
-    /// Closes the gate, so that it refuses messages from other threads (step E1). The gate stays
-    /// closed until another sponsor (group of workers) uses the gate.
+    /// Closes the gate, so that it refuses messages from other threads. This is step E1 of the
+    /// table at the beginning of this file. The gate stays closed until another sponsor (group of
+    /// workers) uses the gate.
     pub(crate) fn close(&self) {
         self.set_open(false);
     }
@@ -111,8 +112,8 @@ impl Gate {
     }
 
     /// Checks that the gate is open, for a message from a thread outside of the sponsor (the group
-    /// of workers). This is step G1. Returns a guard that keeps the gate open, or `None` if the
-    /// gate is closed.
+    /// of workers). This is step G1 of the table at the beginning of this file. Returns a guard
+    /// that keeps the gate open, or `None` if the gate is closed.
     pub(crate) fn enter(&'static self) -> Option<Pass> {
         let open = self.is_open.read();
         let open = open.unwrap_or_else(PoisonError::into_inner);

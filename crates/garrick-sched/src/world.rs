@@ -30,14 +30,15 @@ pub trait World: Send + Sync + 'static {
     fn now(&self) -> Nanos;
 
     /// Returns the time since an unspecified moment, by a clock that also runs while the machine
-    /// sleeps. The time must never go back. Leases between machines use this time. By default, this
-    /// is [`World::now`]. The real world uses the clock `CLOCK_BOOTTIME` on Linux.
+    /// sleeps. The time must never go back. Leases between machines use this time. By default,
+    /// returns the result of [`World::now`]. The real world uses the clock `CLOCK_BOOTTIME` on
+    /// Linux.
     fn lease_now(&self) -> Nanos {
         self.now()
     }
 
     /// Returns the current date and time. Unlike [`World::now`], the date may go back when the
-    /// clock is set. By default, this is the clock of the system.
+    /// clock is set. By default, returns the date of the system's clock.
     fn date(&self) -> SystemTime {
         SystemTime::now()
     }

@@ -21,7 +21,7 @@ impl Place {
     }
 
     /// Creates a folder like [`Place::new`], in the folder `parent`. For tests that need a disk,
-    /// this is usually `env!("CARGO_TARGET_TMPDIR")`.
+    /// `parent` is usually `env!("CARGO_TARGET_TMPDIR")`.
     ///
     /// # Panics
     ///

@@ -32,7 +32,7 @@ use crate::quiet;
 /// A sweep removes all stale entries of `line` and `heap`.
 const SWEPT_MIN: usize = 32;
 
-/// A key that identifies a sleep. It becomes invalid when the sleep is over or cancelled.
+/// A key that identifies a sleep. The key becomes invalid when the sleep is over or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     /// Number that identifies the sleep. Later sleeps have higher numbers. Sleeps with the same
@@ -255,7 +255,7 @@ impl Sleepers {
         self.lock().earliest().is_some()
     }
 
-    /// Sets the deadlines of the sleeps that started in the last poll. Returns the earliest
+    /// Sets the deadlines of the sleeps that started in the latest poll. Returns the earliest
     /// deadline of all sleeps. Calls `now` only if it needs the current time.
     pub(super) fn settle(&self, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         let table = &mut *self.lock();

@@ -64,7 +64,7 @@ pub(crate) struct Link {
     backlog: VecDeque<Order>,
     /// Incarnation of the other node, or 0 if the node is not connected.
     life: u64,
-    /// Last known incarnation of the other node.
+    /// Number of the latest known incarnation of the other node.
     last_life: u64,
     /// Start of the silence of the other node: the time of its last frame, or the time at which
     /// this node began to wait for a frame.

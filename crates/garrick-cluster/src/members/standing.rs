@@ -94,9 +94,9 @@ pub(crate) struct Standings {
     /// Time since which this node has renewed its own membership without delay. Before this time,
     /// the node could not tell whether other members were silent.
     sure_since: Nanos,
-    /// End of the node's own lease. `None` if the node is not a member.
+    /// Time at which the lease of this node ends. `None` if the node is not a member.
     pub(crate) lease_until: Option<Nanos>,
-    /// Number of turns that wait to take effect until the lease is renewed.
+    /// Number of turns whose effects wait until this node has renewed its lease.
     pub(crate) held_turns: usize,
 }
 

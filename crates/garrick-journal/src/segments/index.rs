@@ -132,7 +132,8 @@ impl Index {
         self.journals.iter().map(|(id, journal)| (*id, journal))
     }
 
-    /// Returns the place of an event, if the event is kept.
+    /// Returns the place (segment and position in the segment) of the event with the given number.
+    /// Returns `None` if the event is not kept.
     pub(super) fn place_of(&self, id: JournalId, number: u64) -> Option<Place> {
         let journal = self.journals.get(&id)?;
         let index = number.checked_sub(journal.oldest())?;

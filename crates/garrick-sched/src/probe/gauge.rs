@@ -93,7 +93,7 @@ struct Turn {
 }
 
 /// Turns of the current activation, by kind of message. All kinds with an index of [`MESSAGES_MAX`]
-/// or more share the last place.
+/// or more share the last element.
 struct Found {
     places: [Measured; MESSAGES_MAX + 1],
     /// Set of the places in which turns were counted. Bit `i` stands for place `i`.

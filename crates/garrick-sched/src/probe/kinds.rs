@@ -190,8 +190,9 @@ impl Kinds {
         self.places.get(place).unwrap_or(&self.others)
     }
 
-    /// Returns the index of the place for a kind of task. The place never changes. Returns
-    /// [`OTHERS`] if there is no place for the kind.
+    /// Returns the index of the place that contains the counters of the kind of task with the
+    /// function table `table`. The index never changes. Returns [`OTHERS`] if the kind has no
+    /// separate place.
     #[inline]
     pub(super) fn place_of(&self, table: &'static Table) -> usize {
         let first = self.first_place(table);

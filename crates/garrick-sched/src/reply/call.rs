@@ -51,8 +51,8 @@ enum Waits {
 }
 
 impl<M: 'static> Address<M> {
-    /// Creates a question that is sent only when the caller waits for the answer. At that time,
-    /// `message` is called with a [`Reply`], and returns the message to send.
+    /// Creates a question that is sent only when the caller waits for the answer. When the caller
+    /// begins to wait, `message` is called with a [`Reply`], and returns the message to send.
     ///
     /// If the task does not accept the message, for example because it has stopped, the answer is
     /// [`NoReply::Dropped`]. To wait for several answers at the same time, use [`Address::ask`], or

@@ -40,7 +40,8 @@ const GONE: u32 = 4;
 
 /// A slot, through which one value goes from the replier to the asker.
 pub(super) struct Slot<V> {
-    /// State of the slot, as in the diagram of the module. Both sides write and read it.
+    /// State of the slot: one of the states in the diagram at the beginning of this file. Both
+    /// sides write and read it.
     state: AtomicU32,
     /// Waker of the asker. Initialized while the state is `WAITING`. The asker writes the waker,
     /// and the replier moves it out in the state `WAKING`.

@@ -479,8 +479,8 @@ pub(crate) unsafe fn push_out(
     }
 }
 
-/// Sends a note, which is an envelope without messages, to a cell. Returns false if the cell is
-/// closed.
+/// Sends a note to a cell. A note is an envelope that makes a request and contains no messages.
+/// Returns false if the cell is closed.
 ///
 /// # Safety
 /// The requirements of [`deliver`] apply.

@@ -163,8 +163,8 @@ impl<'a> Due<'a> {
         self.0.lease_now()
     }
 
-    /// Commits the turn. When this method returns, the effects have taken place. They wake askers,
-    /// so this method calls foreign code.
+    /// Commits the turn. When this method returns, the effects have taken place. The effects wake
+    /// askers, so this method calls foreign code.
     pub fn commit(self) {
         self.0.commit();
     }

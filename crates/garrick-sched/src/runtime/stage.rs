@@ -124,7 +124,7 @@ pub(crate) struct Stage {
     /// Messages that must not be sent, because their timers were cancelled or set again. A commit
     /// drops these messages after it has cancelled and set all timers of the turn.
     unsent: RefCell<Vec<Timed>>,
-    /// Sequence number of the last turn that has registered a watch on its own task. The watch
+    /// Sequence number of the latest turn that has registered a watch on its own task. The watch
     /// cancels the timers of the task when the task ends.
     timers_watched_by: Cell<u64>,
     /// Answers that turn number `owed_by` has sent to tasks.

@@ -16,7 +16,7 @@ use crate::members::record::{Key, KindRecord, Shard, encode};
 use crate::members::view::Changes;
 use crate::name::NodeName;
 
-/// If the members have not changed for this time, shards may move to the nodes that should own
+/// Time for which the members must stay the same before shards move to the nodes that should own
 /// them.
 const SETTLED: Duration = Duration::from_secs(10);
 

@@ -124,8 +124,9 @@ impl Worker {
             && !self.is_to_stop(self.shared.signal())
     }
 
-    /// Takes over the cell to which the turn has sent a message, if this worker has kept the idle
-    /// worker of this cell in order to do so.
+    /// Takes over the cell of an idle worker to which the turn has sent a message. Does nothing
+    /// unless this worker has kept the idle worker for this purpose. If the cell cannot be taken over,
+    /// gives the idle worker to another thread.
     #[inline]
     pub(crate) fn gather(&self) {
         if let Some(kept) = self.next_seat.get()

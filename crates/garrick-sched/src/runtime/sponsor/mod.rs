@@ -168,8 +168,8 @@ pub(crate) struct Shared {
     rounds: Box<[Round]>,
     /// Counter for the round-robin distribution of the tasks that other threads spawn.
     next_home: unmodelled::AtomicUsize,
-    /// Index in `homes` of the worker that became idle last, plus one. 0 after that worker has got
-    /// a new task from another thread.
+    /// Index in `homes` of the worker that most recently became idle, plus one. 0 after this worker
+    /// has got a new task from another thread.
     last_free: unmodelled::AtomicUsize,
     reporter: Option<Reporter>,
     /// Value that a crate built on this one has attached.

@@ -117,9 +117,9 @@ pub(super) struct Lent {
     /// Number of cells that were taken out of `told` (the cells with remaining work) because other
     /// workers can do this work.
     resumed: usize,
-    /// Cells that only the owner (the lending worker) may run: cells from `told` whose tokens (the
-    /// rights to notify the owner) have come back, and cells to which the current turn has sent
-    /// messages.
+    /// Cells that only the owner (the lending worker) is allowed to run: cells from `told` (cells
+    /// with work that another worker has left) whose tokens (the rights to notify the owner) have
+    /// come back, and cells to which the current turn has sent messages.
     kept: Vec<CellPtr>,
     /// Cells that have got messages and are perhaps also in a lent run queue. Their tokens (the
     /// rights to notify the owner) are kept until the cells are taken out of this queue.

@@ -7,11 +7,12 @@
 pub(crate) struct Signal(pub(super) u32);
 
 impl Signal {
-    /// Adding this number to the word increments its second count. The second count is the number
-    /// of threads that have left a worker in the middle of a turn and want to run this worker
-    /// again.
+    /// Adding this number to the word of a [`Signal`] increments the second count in the word. This
+    /// count is the number of threads that have left a worker in the middle of a turn and want to
+    /// run this worker again.
     pub(super) const CALLS_BACK: u32 = 1 << 13;
-    /// Mask of the word's first count, which is the number of idle workers.
+    /// Mask of the first count in the word of a [`Signal`]. This count is the number of idle
+    /// workers.
     pub(super) const IDLE: u32 = Self::CALLS_BACK - 1;
     /// Flag that is set while a requested census (a count of waiting messages) of at least one
     /// worker is pending.
@@ -25,8 +26,8 @@ impl Signal {
     /// Flag that is set when the workers must stop now.
     pub(super) const STOP: u32 = 1 << 31;
 
-    /// Maximum values of the two counts in the word. The limits for workers and for blocking turns
-    /// must not exceed these values.
+    /// Maximum values of the two counts in the word of a [`Signal`]. The limits for workers and for
+    /// blocking turns must not exceed these values.
     pub(super) const COUNTS_MAX: (usize, usize) = (
         Self::IDLE as usize,
         (Self::CENSUS / Self::CALLS_BACK) as usize - 1,

@@ -19,8 +19,8 @@ use crate::world::Nanos;
 /// Number of activations after which a worker that has other ready cells takes a cell from the
 /// shared queue.
 const CLAIM_EVERY: u32 = if cfg!(garrick_loom) { 2 } else { 16 };
-/// Time that cells may wait in the shared queue. After this time, a worker takes them at its next
-/// read of the clock.
+/// Limit for the time that cells wait in the shared queue. If cells have waited longer, a worker
+/// takes them at its next read of the clock.
 const SHARED_WAIT_MAX: Nanos = 50_000;
 /// Maximum number of cells that a worker takes from the shared queue at a time.
 const CLAIMED_MAX: usize = 64;
@@ -32,8 +32,8 @@ const KEPT_MAX: Nanos = 50_000;
 /// its own core, even if the cells wake each other.
 const LONG: Nanos = 20_000;
 
-/// Turns are called *fine* if they take less than this time. A message between two workers costs
-/// about this time, in total on both workers.
+/// Turns are called *fine* if they take less than this time. A message between two workers takes
+/// about as long, in total on both workers.
 const FINE: Nanos = 250;
 /// Time for which another worker must be idle before this worker gives it cells whose turns are
 /// short (*fine*).

@@ -31,9 +31,9 @@ pub(crate) struct Shown {
     running: AtomicPtr<Header>,
     /// Number of activations so far. Other threads may read an outdated value.
     picks: unmodelled::AtomicUsize,
-    /// Function table of the last cell that was stored in `running`, if the work of each kind of
-    /// task is counted. Otherwise null. Read by the lookout thread, which cannot read the table in
-    /// the cell, because the cell may be freed at any time.
+    /// Function table of the cell that was most recently stored in `running`, if the work of each
+    /// kind of task is counted. Otherwise null. Read by the lookout thread, which cannot read the
+    /// table in the cell, because the cell may be freed at any time.
     kind: unmodelled::AtomicPtr<Table>,
     /// Copy of `running` for the worker itself, so that a loom model need not switch threads at
     /// each read.
