@@ -365,7 +365,7 @@ impl Node {
     }
 
     /// Leaves the cluster. All links end. On this node and on the other nodes, questions and
-    /// watches end as after the loss of a node.
+    /// watches end as if the nodes had lost each other.
     pub fn leave(&self) {
         self.core.leave();
     }

@@ -28,9 +28,8 @@ use garrick_core::prim::{
 };
 
 /// Number of gates in use in this process. A gate can refuse messages to the tasks of a sponsor (a
-/// group of workers). The loom models do not explore this count. Relaxed loads are enough. If a
-/// thread has the address of a task whose sponsor has a gate, the thread got this address from
-/// another thread, which had already seen a count above 0.
+/// group of workers). The loom models do not explore this count. Relaxed loads are enough: a thread
+/// gets the address of a task with a gate only from a thread that has already seen a count above 0.
 #[cfg(not(garrick_loom))]
 static GATES: AtomicUsize = AtomicUsize::new(0);
 

@@ -167,8 +167,9 @@ fn waited(waits: Option<&Histogram>) -> String {
         })
 }
 
-/// Returns a text with two shares of the period over which rates are computed: the time that a
-/// stage waited for messages, and the time that it waited for room in output channels.
+/// Returns a text with two percentages: how much of the time a stage waited for messages, and how
+/// much of the time it waited for room in output channels. The percentages refer to the period over
+/// which rates are computed.
 fn waits(node: &Node) -> String {
     let share = |share, name| Value::share(share).full() + name;
     match (node.starved, node.back_pressured) {

@@ -166,7 +166,8 @@ impl Link {
     }
 
     /// Sends an order (a request or report that is repeated until it is confirmed) to the other
-    /// node. The order waits if too many orders are unconfirmed, unless it reports lost frames.
+    /// node. If too many orders are unconfirmed, the order waits. Only reports of lost frames never
+    /// wait.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });
         let waits = !self.backlog.is_empty() || self.sending.unconfirmed() >= ORDERS_MAX;

@@ -3,10 +3,10 @@
 //!
 //! TActors' author describes his fork bomb and his event loops, but does not publish the code.
 //! `fork_bomb.lisp` follows this description for the compiler SBCL. The program is fast because it
-//! has no checks, one queue, one thread, no mailboxes, and no other thread that could send. The
-//! program has two event loops. The *staged* loop follows the description: it delays the effects of
-//! a behavior until the behavior returns. The *unstaged* loop is faster: it applies the effects at
-//! once, and undoes them after an error.
+//! has only one queue and one thread, and neither checks nor mailboxes. The program has two event
+//! loops. The *staged* loop follows the description: it delays the effects of a behavior until the
+//! behavior returns. The *unstaged* loop is faster: it applies the effects at once, and undoes them
+//! after an error.
 //!
 //! All contenders grow the same trees of 65,535 actors. An inner actor creates two actors, sends a
 //! message to each, changes its behavior twice, and answers. A leaf answers. SBCL's queue grows a

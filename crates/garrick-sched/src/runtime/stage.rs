@@ -68,8 +68,8 @@ struct Outgoing {
 /// and the asking task must get a refusal.
 #[derive(Clone, Copy)]
 pub(crate) struct Owed {
-    /// Task, or door (function behind an address), that has asked the question. The staged answer
-    /// keeps a task alive. [`Stage`] keeps a door alive.
+    /// Task, or door (function behind an address), that has asked the question. If it is a task,
+    /// the staged answer keeps the task alive. If it is a door, [`Stage`] keeps the door alive.
     pub(crate) cell: CellPtr,
     /// Function that sends a refusal to the asker. Consumes a reference to the asker.
     pub(crate) refuse: unsafe fn(&Worker, CellPtr),
@@ -109,8 +109,9 @@ impl Carried {
 /// Staged effects of the current turn.
 pub(crate) struct Stage {
     appended: RefCell<Vec<Appended>>,
-    /// State word of the cell in the newest entry of `appended`, or 0. If a cell has this state
-    /// word, a message can be written to the cell's last envelope without a new entry.
+    /// State word of the cell to whose mailbox the turn most recently appended a message, or 0.
+    /// While a cell has this state word, a message can be written to the cell's last envelope
+    /// without a new entry in `appended`.
     covered: Cell<State>,
     outgoing: RefCell<Vec<Outgoing>>,
     /// Receiver of the chain (list of staged envelopes) to which the turn last added a message, or

@@ -84,9 +84,9 @@ impl Worker {
         self.crew.watch_ready(&self.shared, has_ready);
     }
 
-    /// Returns the idle worker of `cell` if this worker should keep it. In this case, no thread is
-    /// woken: this thread runs the idle worker next, or takes over the cell. Called when this
-    /// worker sends a message to `cell`. `carrier` is the envelope that carries the token of the
+    /// Decides if this worker, which sends a message to `cell`, should keep the idle worker of
+    /// `cell`. If so, returns the idle worker, and no thread is woken: this thread runs the idle
+    /// worker next, or takes over the cell. `carrier` is the envelope that carries the token of the
     /// cell (the right to notify its worker).
     pub(crate) fn keeps(
         &self,
@@ -125,7 +125,7 @@ impl Worker {
     }
 
     /// Takes over the cell of an idle worker to which the turn has sent a message. Does nothing
-    /// unless this worker has kept the idle worker for this purpose. If the cell cannot be taken over,
+    /// unless this worker has kept the idle worker for this purpose. If the cell must stay there,
     /// gives the idle worker to another thread.
     #[inline]
     pub(crate) fn gather(&self) {

@@ -142,8 +142,9 @@ impl Crew {
         }
     }
 
-    /// Wakes an idle thread, which then checks for stuck workers, unless a thread already checks.
-    /// Called by a worker that has a ready cell in addition to the cell that it runs next.
+    /// Wakes an idle thread, which then checks for stuck workers. Does nothing if another thread
+    /// already makes these checks. Called by a worker that has a ready cell in addition to the cell
+    /// that it runs next.
     #[inline]
     pub(crate) fn has_ready(&self) {
         if self.lends() && self.plan.get().is_too_late_for_cells() {

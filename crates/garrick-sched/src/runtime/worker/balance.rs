@@ -58,8 +58,8 @@ const TURNS_MAX: u64 = 2_048;
 const ACTIVATION_MAX: Nanos = 100_000;
 /// Maximum number of messages that an activation handles before other cells run.
 const MESSAGES_MAX: u32 = 256;
-/// Minimum time that a worker must need to run each of its ready cells once, so that moving some of
-/// the cells to other workers is useful.
+/// Moving ready cells to other workers is useful only if a worker needs at least this time to run
+/// each of its ready cells once.
 const ROUND_MIN: Nanos = 100_000;
 
 /// Measures how long cells wait in the shared queue. Used by a worker that has other ready cells.
