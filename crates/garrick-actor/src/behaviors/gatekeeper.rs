@@ -22,7 +22,7 @@ pub enum Gate<M> {
 /// address, the other senders can only send messages to the target, and can neither close nor stop
 /// the gatekeeper.
 ///
-/// A gatekeeper that receives [`Gate::Close`] stops, so all sends after that fail and return the
+/// A gatekeeper that receives [`Gate::Close`] stops, so all later sends fail and return the
 /// message. The gatekeeper also stops if it cannot forward a message because the target has
 /// stopped. This message becomes a dead letter.
 ///

@@ -59,8 +59,8 @@ pub(super) trait Entrance: Send + Sync + 'static {
     }
 }
 
-/// The door in front of an actor. It passes each message to the senders' side of the mailbox (an
-/// [`Entrance`]).
+/// The door in front of an actor. The door passes each message to the senders' side of the mailbox
+/// (an [`Entrance`]).
 struct Gate<E>(Arc<E>);
 
 impl<E: Entrance> Door for Gate<E> {

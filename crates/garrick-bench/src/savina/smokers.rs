@@ -8,8 +8,8 @@
 //! ```
 //!
 //! In the original, a smoker reports that it starts, and then smokes, while it handles a single
-//! message. In Garrick, the messages of a turn are sent after the turn. So this smoker smokes in a
-//! separate turn, and the arbiter continues meanwhile.
+//! message. In Garrick, the messages of a turn are sent after the turn. So a smoker in Garrick
+//! smokes in a separate turn, while the arbiter continues.
 //!
 //! The run is correct if each smoker has smoked as many cigarettes, and has drawn as many random
 //! numbers, as the arbiter's random number generator determines.

@@ -21,14 +21,15 @@ impl Random {
         Self((seed & 0xffff) as u32)
     }
 
-    /// Returns the next number below 65,536.
+    /// Returns the next random number, which is less than 65,536.
     pub(super) fn next(&mut self) -> u32 {
         self.0 = (self.0 * 1309 + 13_849) & 0xffff;
         self.0
     }
 
-    /// Returns the next number below `end`, which is at most 65,536. The number is a remainder, as
-    /// in the suite, so the distribution is not quite uniform.
+    /// Returns the next random number, which is less than `end`. `end` is at most 65,536. The
+    /// number is the remainder of a division, as in the suite, so the distribution is not quite
+    /// uniform.
     pub(super) fn below(&mut self, end: u32) -> u32 {
         self.next() % end
     }

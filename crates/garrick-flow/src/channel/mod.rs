@@ -130,7 +130,7 @@ mod tests {
     }
 
     /// Sends and takes values. Takes them on another thread if `apart` is true. Returns true if the
-    /// ring uses all its slots after that.
+    /// ring uses all its slots afterwards.
     fn spreads((mut sender, mut receiver): (Sender<u64>, Receiver<u64>), apart: bool) -> bool {
         let take = move || {
             assert_eq!(receiver.pop_each(2, |_| ()), 1);

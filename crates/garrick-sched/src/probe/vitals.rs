@@ -2,7 +2,7 @@
 //! counters of the kinds of tasks.
 //!
 //! A worker often creates many tasks of one kind after another, and drops many. So the worker
-//! remembers the kind of the last task, and increments a plain counter as long as the kind stays
+//! remembers the kind of the latest task, and increments a plain counter as long as the kind stays
 //! the same.
 
 use std::cell::Cell;

@@ -392,7 +392,8 @@ fn door_of(cell: CellPtr) -> Option<&'static DoorTable> {
 
 /// Returns a chain (a list of envelopes) that contains the given envelope. If this thread has a
 /// trail (trace context), the first envelope of the chain contains the trail. Otherwise, if the
-/// waiting time of the message must be measured, the first envelope contains the time of departure.
+/// waiting time of the message must be measured, the first envelope contains the time at which the
+/// message was sent.
 #[inline(never)]
 fn chain_from_outside(pool: &Pool, envelope: *mut Envelope) -> Chain {
     match trail::outside().or_else(departure::outside) {

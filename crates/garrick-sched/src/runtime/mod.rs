@@ -79,8 +79,9 @@ pub fn count_dead_letters(name: fn() -> &'static str, reason: LetterReason, coun
     }
 }
 
-/// Counts `count` dead letters like [`count_dead_letters`]. The reason is the reason of the end of
-/// the task that is being dropped: it has stopped, has failed, or ends with its sponsor.
+/// Counts `count` dead letters like [`count_dead_letters`]. The counted reason is the reason for
+/// which the task that is being dropped has ended: the task has stopped, has failed, or ends with
+/// its sponsor.
 ///
 /// A task that keeps messages in its state should call this function in the destructor of this
 /// state.

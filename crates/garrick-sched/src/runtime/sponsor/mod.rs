@@ -393,8 +393,8 @@ impl Shared {
         self.wake_some(wanted);
     }
 
-    /// Pushes cells to the shared queue, but wakes no worker. The caller must then wake sleeping
-    /// workers, when it holds no lock.
+    /// Pushes cells to the shared queue, but wakes no worker. The caller must then release all its
+    /// locks, and wake sleeping workers.
     fn enqueue(&self, entries: impl Iterator<Item = Entry>) {
         let mut queue = self.lock_queue();
         queue.extend(entries);

@@ -208,8 +208,8 @@ impl Queues {
 
     /// Takes the next entry: first the entry of the handoff cell (which the owner would run next),
     /// then the other entries, oldest first. Does not take an entry of the running cell `runs`. The
-    /// running cell has an entry only if its turn was away. This entry is then the last one in its
-    /// queue.
+    /// running cell has an entry only if its turn has left the worker in order to block, and has
+    /// come back. In this case, the entry is the last one in its queue.
     fn take(&mut self, runs: *const Header) -> Option<Entry> {
         if let Some(entry) = self.handoff.take() {
             self.taken = Some(entry.cell());
