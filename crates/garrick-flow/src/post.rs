@@ -73,8 +73,8 @@ fn take_due(by: StageId, rests: bool) -> Vec<StageId> {
 
 /// State that all channel ends and stages of a graph share.
 pub(crate) struct Post {
-    /// Id of the graph, unique in this process. By this id, a stage that also has ends of another
-    /// graph's channels distinguishes the channels of the two graphs.
+    /// Id of the graph, unique in this process. A stage that also has ends of another graph's
+    /// channels uses the id to distinguish the channels of the two graphs.
     graph: u64,
     /// Address of each stage, for wake-ups. Written once, when the graph starts.
     addresses: OnceLock<Vec<Address<Wake>>>,

@@ -1,5 +1,5 @@
 //! State of two groups of names: names of actors of this node, and names that have subscribers on
-//! this node. A subscriber is informed whenever another actor gets the name.
+//! this node. A subscriber is informed when the owner of the name changes.
 
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -90,8 +90,8 @@ pub(crate) struct Link {
     forgets: bool,
     /// True if the link has received a message.
     is_used: bool,
-    /// True if this node has tried to greet the other node, by a frame that was sent while the
-    /// nodes were not connected.
+    /// True if this node has sent a greeting to the other node. A greeting is a frame that is sent
+    /// while the nodes are not connected.
     has_greeted: bool,
     /// True if frames were lost, so that the unconfirmed requests and reports (orders) must be sent
     /// again.
@@ -166,7 +166,7 @@ impl Link {
     }
 
     /// Sends an order (a request or report that is repeated until it is confirmed) to the other
-    /// node. If too many orders are unconfirmed, the order waits. Only reports of lost frames never
+    /// node. If too many orders are unconfirmed, the order waits. Reports of lost frames never
     /// wait.
     fn order(&mut self, order: Order) {
         let is_loss = matches!(order, Order::Lost { .. });

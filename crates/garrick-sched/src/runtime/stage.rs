@@ -226,12 +226,12 @@ impl Stage {
         self.covered.set(cell.state());
     }
 
-    /// Adds a message to the chain (the list of staged envelopes) of `cell`, if the turn sent its
-    /// latest message to another worker to this cell.
+    /// Adds a message to the chain (the list of staged envelopes) of `cell`. Succeeds only if the
+    /// newest message in all chains of the turn is in the same chain.
     ///
     /// # Errors
-    /// Returns the message if the latest such message had another receiver, or if the newest
-    /// envelope of the chain is full.
+    /// Returns the message if the newest message has another receiver, or if the newest envelope of
+    /// the chain is full.
     #[inline(always)]
     pub(crate) fn send_out_again<M>(&self, cell: CellPtr, message: M) -> Result<(), M> {
         if !ptr::eq(self.out_cell.get(), cell.0.as_ptr()) {
