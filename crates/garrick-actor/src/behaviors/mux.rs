@@ -44,8 +44,8 @@ pub enum Mux<Q, R: 'static> {
 /// not pending is a dead letter. The mux watches the actor behind the wire and stays alive until
 /// that actor stops. Then the mux stops too, and the pending questions get no answer. If the actor
 /// behind the wire never answers a question, the question stays pending forever. Use a
-/// [`timeout`](super::timeout()) to prevent this. If the actor behind the wire has a bounded mailbox
-/// that is full, the question becomes a dead letter, and its reply is dropped.
+/// [`timeout`](super::timeout()) to prevent this. If the actor behind the wire has a bounded
+/// mailbox that is full, the question becomes a dead letter, and its reply is dropped.
 ///
 /// # Examples
 /// ```
