@@ -1,4 +1,4 @@
-//! Errors of a log.
+//! Errors of a log of events.
 
 use std::error::Error;
 use std::fmt::{self, Write as _};
@@ -22,8 +22,8 @@ pub enum JournalError {
         /// Name of the file that could not be extended.
         file: String,
     },
-    /// The number of an event does not follow the number of the newest event of the journal.
-    /// Another writer may have appended to the journal.
+    /// The number of an event does not follow the number of the newest event of the journal. The
+    /// reason may be another writer, which has appended to the journal.
     Conflict {
         /// Name of the journal.
         journal: String,
@@ -92,7 +92,7 @@ pub enum JournalError {
     /// An event or a saved state cannot be used, because the program does not know its kind, or
     /// because decoding or applying it fails. The later events are not applied.
     Event {
-        /// Name of the journal.
+        /// Name of the journal with the event or the saved state.
         journal: String,
         /// Sequence number of the event, or of the event after which the state was saved.
         number: u64,

@@ -95,8 +95,8 @@ pub(crate) fn bare(mut ty: &Type) -> &Type {
     }
 }
 
-/// Returns an error for each part of `ty` that cannot be sent in a message: borrows and unnamed
-/// types. The errors describe the type as `what`.
+/// Returns an error for each borrow and each unnamed type within `ty`, because these cannot be sent
+/// in a message. The errors describe the type as `what`.
 pub(crate) fn unsendable(ty: &Type, what: &'static str) -> Vec<Error> {
     let mut finder = Finder {
         what,

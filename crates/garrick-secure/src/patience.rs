@@ -22,7 +22,8 @@ struct Waiting {
     deadline: Nanos,
 }
 
-/// A request to set a timer. When several timers were set, all except the last one are ignored.
+/// A request to set a timer. If several timers were set, all except the one that was set last are
+/// ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Alarm {
     pub(crate) number: u64,

@@ -46,7 +46,7 @@ pub enum Choosing {
     /// The strategy PCT with this depth, which is the number of ordering constraints that a bug may
     /// need.
     Pct(u32),
-    /// Partial-order sampling.
+    /// The strategy POS, which is partial-order sampling.
     Pos,
     /// All orders. If orders differ only in the order of independent steps, only one of them is
     /// tried.

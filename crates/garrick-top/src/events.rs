@@ -23,7 +23,8 @@ pub(crate) struct Event {
 #[derive(Debug)]
 pub(crate) struct Events<R> {
     bytes: R,
-    /// True if the last line ended in CR. An LF that follows is part of the same line ending.
+    /// True if the line that was read last ended in CR. If an LF follows, it is part of the same
+    /// line ending.
     after_cr: bool,
     /// Bytes of the current line.
     line: Vec<u8>,

@@ -28,7 +28,6 @@ pub(crate) const PIPES_MAX: usize = 64;
 
 /// A running future or stream.
 pub(crate) trait Cancel: Send + Sync {
-    /// Cancels the future or stream.
     fn cancel(&self);
 }
 
@@ -55,7 +54,7 @@ pub(crate) struct Pipes {
     /// the actor was spawned with a limit for its futures.
     owner: Option<TaskId>,
     /// A counter of places, which limits how many futures are polled at the same time. A future is
-    /// polled only while it has a place.
+    /// polled only while it holds a place.
     room: Arc<Room>,
     /// The running futures and streams. The lock is only held for short periods.
     members: Mutex<Members>,

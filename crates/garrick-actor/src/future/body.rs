@@ -385,7 +385,7 @@ where
         end.unwrap_or(Next::Continue)
     }
 
-    /// Sets a timer that wakes the task when the earliest sleep of the future is over.
+    /// Sets a timer that wakes the task when the first of the future's sleeps is over.
     fn set_alarm(&mut self, turn: &Turn<'_, Word<M>>) {
         let Some(sleepers) = self.shared.known_sleepers() else {
             return;

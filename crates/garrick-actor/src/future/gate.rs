@@ -25,8 +25,8 @@ impl<M: Send + 'static> Entry<M> {
         Self::open(shared, &mut shared.entry(), OnceLock::new())
     }
 
-    /// Opens the mailbox of an actor again. If another thread has just opened it, returns the state
-    /// of that opening.
+    /// Opens the mailbox of an actor again. If another thread has opened it already, returns the
+    /// state that the other thread has created.
     fn reopened(shared: &Arc<Shared<M>>, body: Address<Word<M>>) -> Arc<Self> {
         // The lock is held until the new opening is known and the mailbox is open. So two threads
         // cannot begin two openings, the end of one of which would close the mailbox of the other.

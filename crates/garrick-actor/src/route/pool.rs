@@ -235,7 +235,7 @@ impl<T: Send + 'static, R: Send + 'static> Pool<T, R> {
 struct Dispatcher<T: 'static, R: 'static, F> {
     /// Function that creates a worker to replace a failed one.
     factory: F,
-    /// Workers without a task. The worker that became idle last gets the next task.
+    /// Workers without a task. The worker that has become idle most recently gets the next task.
     idle: Vec<Address<Job<T, R>>>,
     /// Tasks that are waiting for a worker, oldest first. Empty if a worker is idle.
     waiting: Several<VecDeque<(T, Outcome<T, R>)>>,

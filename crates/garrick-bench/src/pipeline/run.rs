@@ -17,7 +17,7 @@ const BEATS_WAITING_MAX: usize = 1024;
 const VALUES: usize = 0;
 /// Index of the channel of the heartbeats, in a sample of all channels.
 const BEATS: usize = 1;
-/// Index of the channel of the FizzBuzz names.
+/// Index of the channel of the FizzBuzz names, in a sample of all channels.
 const MESSAGES: usize = 2;
 const CHANNELS: usize = 3;
 

@@ -77,7 +77,8 @@ struct Pinger {
     /// Total number of pings to send.
     pings: u64,
     random: Random,
-    /// Target of the last ping.
+    /// Number of the actor to which the latest ping was sent, and which must send the next pong.
+    /// `None` before the first ping.
     expected: Option<u32>,
     /// Addresses of all actors, including this one. Empty until the message [`Message::Neighbors`]
     /// arrives.

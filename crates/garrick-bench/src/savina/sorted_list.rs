@@ -106,7 +106,6 @@ impl Linked {
         })
     }
 
-    /// Returns true if the list contains this value.
     fn contains(&self, value: u32) -> bool {
         self.iter().find(|known| *known >= value) == Some(value)
     }
@@ -166,7 +165,7 @@ struct Worker<F> {
     left: u32,
     /// Closure that creates the next random request.
     next: F,
-    /// Length of the list in the last answer that contained a length.
+    /// Length of the list in the latest answer that contained a length.
     len: u64,
     tally: Tally,
 }

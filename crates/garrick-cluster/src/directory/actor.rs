@@ -27,9 +27,9 @@ use crate::watching::Watching;
 /// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Minimum time for which this node must have found a record of another node invalid, before this
-/// node removes the record. Each node waits for an additional time of up to the same length, so
-/// that not all nodes remove the record at once.
+/// If a record of another node has been invalid for at least this time, this node removes the
+/// record. Each node waits for an additional random time of up to the same length, so that not all
+/// nodes remove the record at once.
 const DEAD: Duration = Duration::from_secs(10);
 
 /// Maximum number of requests that wait for the first reading of the records. Further requests are

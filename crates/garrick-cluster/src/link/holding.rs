@@ -1,7 +1,8 @@
 //! Messages that wait for room in mailboxes of this node.
 //!
 //! The other node stops sending to a mailbox when it learns that the mailbox is full. The link
-//! holds only the messages that were sent before that. So the amount of held data is limited.
+//! holds only the messages that the other node has sent before it learned this. So the amount of
+//! held data is limited.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -18,7 +18,7 @@ struct Period {
     /// Sequence number of the first question of this group.
     first: u64,
     began: Nanos,
-    /// Time at which the last question of this group was sent.
+    /// Time at which the latest question of this group was sent.
     last: Nanos,
     waiting: HashMap<u64, Box<dyn Question>>,
 }
@@ -48,8 +48,8 @@ impl Questions {
         self.len == 0
     }
 
-    /// Adds a question that is sent at `now`. The number of the question must be greater than all
-    /// earlier numbers.
+    /// Adds a question that is sent at `now`. The number of the question must be greater than the
+    /// numbers of all earlier questions.
     pub(super) fn add(&mut self, number: u64, question: Box<dyn Question>, now: Nanos) {
         let is_current = |period: &&mut Period| {
             !period.is_empty() && now.saturating_sub(period.began) < nanos(PERIOD)

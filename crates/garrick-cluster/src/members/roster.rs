@@ -33,8 +33,8 @@ pub(crate) struct Roster {
     /// For each member: the last revision of its record, a value that changes with each renewal,
     /// and the time at which this value was first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
-    /// Time since which all renewals of this node have succeeded without delay. A node that cannot
-    /// renew its own record cannot tell whether other nodes can renew theirs.
+    /// Time since which each renewal of this node's own record has succeeded without delay. If a
+    /// node cannot renew its own record, it cannot tell whether other nodes can renew theirs.
     good_since: Nanos,
 }
 
@@ -44,8 +44,8 @@ impl Roster {
         self.good_since = now;
     }
 
-    /// Records the revision of a member's record, and a value that changes with each renewal.
-    /// `None` means that the record was removed.
+    /// Records what this node has read about a member's record: its revision, and a value that
+    /// changes with each renewal. `None` means that the record was removed.
     pub(crate) fn saw(&mut self, name: &NodeName, record: Option<(u64, u64)>, now: Nanos) {
         match record {
             Some((revision, sign)) => {
@@ -66,7 +66,8 @@ impl Roster {
         self.seen.get(name).map(|(_, _, at)| *at)
     }
 
-    /// Returns the time since which all renewals of this node have succeeded without delay.
+    /// Returns the time since which each renewal of this node's own record has succeeded without
+    /// delay.
     pub(crate) fn good_since(&self) -> Nanos {
         self.good_since
     }

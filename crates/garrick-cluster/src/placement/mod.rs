@@ -70,7 +70,7 @@ pub enum News {
         /// Result of the change.
         outcome: Outcome,
     },
-    /// A record may have changed.
+    /// A hint: it is possible that a record has changed.
     Hint,
 }
 
@@ -101,8 +101,8 @@ pub(crate) enum Request {
 /// # Rules
 /// - Each change has a revision, which is greater than the revisions of all earlier changes,
 ///   including those of other records. A revision is never 0.
-/// - A change is made only if the record has the expected revision at that time. The result may be
-///   [`Outcome::Unknown`], or no result may ever arrive.
+/// - A change is made only if the record has the expected revision at that time. The result can be
+///   [`Outcome::Unknown`]. It is also possible that no result ever arrives.
 /// - [`Placement::read`] may answer with an older state, but each answer is a state that all
 ///   records have had at one time, and includes all changes up to its revision. An answer may never
 ///   come.

@@ -334,8 +334,8 @@ impl Line {
         &self.post
     }
 
-    /// Records that `stage` uses the end on `side`. If this use reveals a new connection between
-    /// two stages, and the connection closes a cycle, `stage` fails after its step.
+    /// Records that `stage` uses the end on `side`. Such a use can show that two stages are
+    /// connected. If this connection was unknown and closes a cycle, `stage` fails after its step.
     pub(super) fn is_used_by(&self, side: Side, stage: StageId) {
         let mut users = locked(&self.users);
         let before = users[side as usize].replace(stage);

@@ -60,8 +60,8 @@ impl Hasher for KeyHasher {
     }
 }
 
-/// Returns the index of the channel that `key` belongs to. The index is less than `channels`, the
-/// number of channels.
+/// Returns the index of the channel for values with the key `key`. The index is less than
+/// `channels`, the number of channels.
 #[inline]
 pub(super) fn channel_of(key: &impl Hash, channels: usize) -> usize {
     let mut hasher = KeyHasher::default();

@@ -46,7 +46,8 @@ pub struct Entity<A: DurableActor> {
     /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some
     /// were never started, because the turns that requested them were undone.
     timers: HashMap<String, Timer>,
-    /// Timers that the last turn has replaced. If that turn was undone, they are still running.
+    /// Timers that the latest turn has replaced. If this turn was undone, these timers are still
+    /// running.
     replaced: Vec<Timer>,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
@@ -145,8 +146,8 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
-    /// Registers the name of the entity, unless that was already done. Fails if another entity has
-    /// the name.
+    /// Registers the name of the entity, unless the name is already registered for this entity.
+    /// Fails if another entity has the name.
     fn enter(&mut self) -> Result<(), JournalError> {
         if !self.is_entered && !self.source.journal.core().enter(&self.source.name) {
             return Err(JournalError::InUse {

@@ -30,12 +30,15 @@ pub(super) struct Loaded<S> {
     pub(super) journal: JournalId,
     pub(super) state: S,
     pub(super) duties: Duties,
-    /// True if a committed turn has sent the entity the messages for its unfinished effects,
-    /// reminders and letters (durable messages to other entities), or has set the timers of
-    /// reminders.
+    /// True after a turn has sent the entity the messages that it needs after a start, and this
+    /// turn did not fail. These are the messages for its unfinished effects, its overdue reminders
+    /// and its letters (durable messages to other entities). This turn has also set the timers of
+    /// the other reminders.
     pub(super) is_told: bool,
-    /// True if the entity has handled a message after the state was read. In this case, the entity
-    /// need not record another [`Change::Fence`].
+    /// True if the log needs no further fence for this state. A fence is an event that changes
+    /// nothing, and by which this entity claims the journal. The turn that handles the first
+    /// message after the state was read sets this field, and records the fence if the entity uses
+    /// fences.
     pub(super) is_fenced: bool,
     /// Sequence number of the newest event that the state contains.
     pub(super) number: u64,

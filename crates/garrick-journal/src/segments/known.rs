@@ -33,8 +33,8 @@ impl Read {
     }
 }
 
-/// Returns the index entry of a journal from the collected data `read`. Omits the events that are
-/// no longer needed. `snapshots` has the numbers of the kept snapshots, ascending.
+/// Builds the index entry of a journal from the collected data `read`. Omits the events that are no
+/// longer needed. `snapshots` has the numbers of the kept snapshots, ascending.
 pub(super) fn journal_of(
     id: u64,
     read: Read,
@@ -79,11 +79,11 @@ pub(super) fn journal_of(
 /// Returns the number of the last event that is not needed in a journal. `whole` is the number of
 /// the newest event with the whole state, or 0. `events` has each event once, ascending.
 ///
-/// The snapshots alone do not determine the result: a damaged snapshot may have been set apart
-/// after the events that an older snapshot covers were removed. If an event that the oldest
-/// snapshot covers is missing, no event that it covers is needed. If all of these events are there,
-/// they can be read instead of a damaged snapshot. An event after the oldest snapshot must never be
-/// missing.
+/// The kept snapshots alone do not determine the result. For example, events may have been removed
+/// because there were two snapshots, and one of these was set apart later because it was damaged.
+/// If an event that the oldest kept snapshot covers is missing, no event that this snapshot covers
+/// is needed. If all of these events are there, they can be read instead of a damaged snapshot. An
+/// event after the oldest snapshot must never be missing.
 fn first_horizon(journal: &Journal, whole: u64, events: &[(u64, Place)]) -> u64 {
     let horizon = journal.horizon().max(whole.saturating_sub(1));
     let covered = journal.snapshots.first().copied().unwrap_or(0);

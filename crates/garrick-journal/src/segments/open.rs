@@ -303,7 +303,8 @@ const UNKNOWN: &str = "the log has no journal with this number, and does not tel
 
 /// The segments that are needed, and the names of files that are not.
 struct Needed {
-    /// Number of the oldest needed segment, even if it does not exist yet.
+    /// Number of the oldest needed segment. A new log needs its first segment before this segment
+    /// exists.
     oldest: u32,
     /// Numbers of the needed segments, ascending.
     numbers: Vec<u32>,
@@ -358,7 +359,8 @@ fn header_of(files: &dyn Files, number: u32) -> Result<Header, JournalError> {
 }
 
 impl SegmentLog {
-    /// Uses the copy of the last group instead of the original, which may not be durable.
+    /// Uses the copy of the last group instead of the original, because it is not certain that the
+    /// original is durable.
     fn use_copy(&mut self, last: &LastGroup) {
         let LastGroup { segment, at, copy } = last;
         if copy.is_empty() {
@@ -423,7 +425,7 @@ enum End {
     /// segment is a copy of a group of this segment, also contains the position of the original in
     /// this segment.
     Before(Header, Option<usize>),
-    /// No segment follows.
+    /// The end of a segment that is not followed by another segment.
     Last,
 }
 

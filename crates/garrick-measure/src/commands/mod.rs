@@ -212,8 +212,8 @@ pub fn exit(ended: scenario::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Returns the outcome of a command line that was not parsed into arguments. If the help or the
-/// version was requested, prints that text and returns [`Ended::Well`]. Otherwise returns
+/// Returns the outcome of a command if its command line was not parsed into arguments. If the help
+/// or the version was requested, prints that text and returns [`Ended::Well`]. Otherwise returns
 /// [`Ended::Refused`] with the text of the error, without the tips and the usage.
 fn explain(error: &clap::Error) -> Ended {
     if matches!(

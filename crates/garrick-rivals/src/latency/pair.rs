@@ -75,8 +75,8 @@ enum Pass<F: Peer> {
     Token(u64),
     /// Value that goes through the chain.
     Value(u64),
-    /// Request to pass this request on to the next actor, to drop the address of that actor, and to
-    /// stop.
+    /// Requests that the receiver pass on this request to the next actor, drop the address of the
+    /// next actor, and stop.
     End,
 }
 

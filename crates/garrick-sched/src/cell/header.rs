@@ -101,7 +101,7 @@ pub(crate) struct Table {
     /// True if the task may move to another thread.
     pub(crate) moves: bool,
     /// True if the task usually blocks its thread. Before each activation, the worker then checks
-    /// whether the task may block now.
+    /// whether the task is allowed to block now.
     pub(crate) blocks: bool,
     /// True if a turn of the task may end before the runtime decides whether the turn commits.
     pub(crate) commits_later: bool,

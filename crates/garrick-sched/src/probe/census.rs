@@ -28,8 +28,8 @@ pub(crate) const CENSUS_MAX: usize = 2_048;
 /// without a census.
 const HEAVY: u64 = 256;
 
-/// Requests for censuses (counts of waiting messages) of one worker, and the results of these
-/// censuses. Used by the worker and by other threads.
+/// Requests for censuses of one worker, and the results. A census is a count of the waiting
+/// messages. Used by the worker and by other threads.
 #[derive(Default)]
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
@@ -173,8 +173,8 @@ impl Tally {
     }
 
     /// Takes a census at the time `now`: counts the messages in the mailboxes. The function `walk`
-    /// adds tasks to the census: all tasks with messages if `is_whole` is true, and otherwise only
-    /// some of them.
+    /// passes tasks to the census. If `is_whole` is true, these are all tasks that have messages.
+    /// Otherwise, these are only some of them.
     pub(super) fn take(
         &self,
         censuses: &Censuses,

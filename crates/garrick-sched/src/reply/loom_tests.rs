@@ -26,8 +26,8 @@ impl Block {
         })
     }
 
-    /// Records that one side has given up the slot. If this side is the last one, uses the block of
-    /// the slot again.
+    /// Records that one side has given up the slot. If the other side has given it up already,
+    /// reuses the memory block of the slot.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();

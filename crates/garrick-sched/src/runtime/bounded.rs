@@ -123,7 +123,7 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
-/// Returns true if the caller may block its thread until the mailbox has a place.
+/// Returns true if the caller is allowed to block its thread until the mailbox has a place.
 pub(super) fn may_wait(room: &Room) -> bool {
     room.when_full() == WhenFull::Wait && !current::in_turn()
 }

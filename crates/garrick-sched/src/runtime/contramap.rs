@@ -30,8 +30,8 @@ where
 {
     type Message = N;
 
-    /// If the mailbox is bounded, takes a place first, and then converts the message. The reason is
-    /// that a converted message cannot be returned to the sender.
+    /// Converts the message and sends the result. If the mailbox is bounded, takes a place in it
+    /// before the conversion, because a converted message cannot be returned to the sender.
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
         let Some(room) = self.to.any_room() else {
             return self.send_on(message, |mapped| self.to.send(mapped));

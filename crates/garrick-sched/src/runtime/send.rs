@@ -1,5 +1,6 @@
 //! Sending of messages by a worker. Messages to the worker's own cells (tasks) go directly to the
-//! mailboxes of these cells or to the run queues. Messages to all other cells are staged.
+//! mailboxes of these cells or to the run queues, and are removed again if the turn is undone.
+//! Messages to all other cells are kept until the turn commits.
 
 use crate::cell::{CellPtr, Envelope};
 use crate::parcel;
@@ -10,11 +11,11 @@ use crate::runtime::stage;
 use crate::runtime::worker::Worker;
 
 impl Worker {
-    /// Sends a message from this worker. The send is staged. Two common cases are handled here: a
-    /// small message to an idle cell, and a message to a scheduled cell to which this turn has
-    /// already sent. In both cases, the cell belongs to this worker. One comparison of a state word
-    /// recognizes each of these cases. `send_on` and `send_out` handle all other cases, so that
-    /// little code is inlined at each call.
+    /// Sends a message from this worker. If the turn is undone, the send is undone, too. Two common
+    /// cases are handled here: a small message to an idle cell, and a message to a scheduled cell
+    /// to which this turn has already sent. In both cases, the cell belongs to this worker. One
+    /// comparison of a state word recognizes each of these cases. `send_on` and `send_out` handle
+    /// all other cases, so that little code is inlined at each call.
     #[inline(always)]
     pub(crate) fn send<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), SendError<M>> {
         let cell = to.cell();

@@ -240,7 +240,8 @@ impl<T> Drop for RoomSearch<'_, T> {
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
-    /// Ticket of the future while it is in the list of waiting receivers.
+    /// Identifies the entry of the future in the list of waiting receivers. `None` while the future
+    /// is not in this list.
     ticket: Option<Ticket>,
 }
 

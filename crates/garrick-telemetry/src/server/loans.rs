@@ -40,7 +40,7 @@ pub(super) struct Loan {
 pub(crate) struct Loans {
     bytes_max: usize,
     /// The loans (large rendered responses that clients are reading) that have not been recalled.
-    /// The loan that was lent last comes last.
+    /// Ordered by the time at which they were lent, the oldest first.
     lent: Mutex<VecDeque<Weak<Loan>>>,
 }
 
@@ -147,8 +147,8 @@ impl Reading {
         }
     }
 
-    /// Returns the next piece of the rendering, or `None` at its end. Returns an error if the loan
-    /// (a large rendered response that clients are reading) was recalled.
+    /// Returns the next piece of the rendered response, or `None` at its end. Returns an error if
+    /// the loan (a large rendered response that clients are reading) was recalled.
     pub(super) fn next(&mut self) -> Option<Result<Bytes, Recalled>> {
         match std::mem::replace(self, Self::End) {
             Self::End => None,

@@ -15,8 +15,8 @@ pub(super) enum Seat<A> {
     /// The actor has started, and is waiting for the order to handle messages. Messages are kept
     /// until then.
     Started(A),
-    /// The actor is handling the messages that were kept for it. New messages are added behind
-    /// them.
+    /// The actor is handling the messages that were kept for it. New messages are added behind the
+    /// kept ones.
     Draining(A),
     /// The actor handles each message when it arrives. No kept messages are left.
     Open(A),

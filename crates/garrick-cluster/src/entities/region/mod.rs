@@ -71,7 +71,7 @@ fn discard(message: impl Sized) {
     let _ = catch_unwind(AssertUnwindSafe(|| drop(message)));
 }
 
-/// An entity, and the time at which it may become idle.
+/// An entity, and the earliest time at which it can count as idle.
 struct Idle {
     at: Nanos,
     shard: u32,

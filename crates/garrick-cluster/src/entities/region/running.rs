@@ -205,8 +205,8 @@ impl<M: Travels> Region<M> {
         }
     }
 
-    /// Abandons the entities of a shard that have not ended. From then on, none of their turns
-    /// begins to take effect.
+    /// Abandons those entities of a shard that have not ended. After this call, no further turn of
+    /// these entities takes effect.
     fn give_away(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         if let Place::HandsOver { phase, .. } = &mut shard.place {
@@ -231,7 +231,7 @@ impl<M: Travels> Region<M> {
     }
 
     /// Tells the placer (the actor that decides about shards) to give a shard to another node,
-    /// unless turns of its entities are just taking effect.
+    /// unless turns of the shard's entities are just taking effect.
     pub(super) fn tell_emptied(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         let Place::HandsOver { phase, .. } = &mut shard.place else {

@@ -251,9 +251,9 @@ impl Simulation {
         })
     }
 
-    /// Returns true if the choice at an index delivers a message that can be copied. A copy is not
-    /// copied again. A message to a bounded mailbox is not copied either, because no place in the
-    /// mailbox was taken for the copy.
+    /// Returns true if the choice at an index delivers a message that can be copied. A message that
+    /// is itself a copy cannot be copied. A message to a bounded mailbox cannot be copied either,
+    /// because no place in the mailbox was taken for the copy.
     fn can_double(&self, at: usize) -> bool {
         let Some((task, _, envelope)) = self.air.look_at(at) else {
             return false;
@@ -582,8 +582,8 @@ impl Simulation {
         }
     }
 
-    /// Handles the events since the last call, oldest first: a task was created, a task has ended,
-    /// or a step has sent messages.
+    /// Handles the events since the previous call, oldest first. An event is the creation of a
+    /// task, the end of a task, or the sending of messages by a step.
     #[inline(never)]
     fn handle_events(&mut self, sender: Sender) {
         let mut events = mem::take(&mut self.handled);

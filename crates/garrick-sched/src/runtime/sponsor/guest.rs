@@ -28,22 +28,23 @@ use crate::runtime::departure;
 use crate::runtime::worker::Worker;
 use crate::world::Nanos;
 
-/// Maximum number of activations that a waiting asker runs during one visit to a worker.
+/// Maximum number of activations in one visit. A visit is a period in which a thread that waits for
+/// an answer runs a worker.
 const VISIT_MAX: u32 = 64;
-/// Duration above which a visit counts as long. A visit is the time during which an asker runs
-/// tasks of a worker. After a long visit, the next questions to the worker use the ordinary path,
-/// so that the asker's thread is free for its other work.
+/// Duration above which a visit counts as long. A visit is a period in which a thread that waits
+/// for an answer runs a worker. After a long visit, the next questions to the worker use the
+/// ordinary path, so that the asking threads are free for other work.
 const VISIT_LONG: Nanos = 20_000;
-/// Number of questions to a worker for which no asker runs the worker, after an asker has run tasks
-/// of this worker for a long time.
+/// Number of questions to a worker that use the ordinary path after a long visit. A visit is a
+/// period in which a thread that waits for an answer runs the worker.
 const VISITS_SPARED: usize = 64;
 /// Maximum number of visits in a row whose duration is not measured, while visits are short. A
-/// visit is the time during which an asker runs tasks of a worker. A question takes 190 ns with the
-/// two reads of the clock, and 113 ns without them.
+/// visit is a period in which a thread that waits for an answer runs a worker. A question takes 190
+/// ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
-/// Number of times that a waiting asker tries to take a worker that another thread runs. The tries
-/// take longer than one short visit (the time during which an asker runs the worker). Loom models
-/// do not try again, because the tries would only add equivalent states.
+/// Number of times that a thread that waits for an answer tries to take a worker that another
+/// thread runs. The tries take longer than one short visit, a period in which such a waiting thread
+/// runs a worker. Loom models do not try again, because the tries would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// Maximum number of questions in a row for which a thread does not try to take a worker that
 /// another thread runs. Each failed try about doubles the number of questions without a try, up to
@@ -54,12 +55,12 @@ const UNTRIED_MAX: u32 = 63;
 const READY_MAX: u32 = 16;
 
 thread_values! {
-    /// Number of answers that were ready at the first poll, since the last time that such an answer
-    /// was held back until the next poll.
+    /// Number of answers that were ready at the first poll. Starts again at 0 whenever such an
+    /// answer is held back until the next poll.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Selects some of the questions to tasks of workers that other threads run. For a selected
-    /// question, this thread nevertheless tries to take the worker of the asked task.
+    /// Selects some of the questions to tasks of workers that other threads run. Only for a
+    /// selected question, this thread tries to take the worker of the asked task.
     static TRIED: Skips = Skips::new();
 }
 
@@ -109,30 +110,34 @@ impl Skips {
 }
 
 /// Decides which visits to a worker are timed, and in which of them work is counted by kind of
-/// task. A visit is the time during which a waiting asker runs the worker. Used only by the thread
-/// that runs the worker.
+/// task. A visit is a period in which a thread that waits for an answer runs the worker. Used only
+/// by the thread that runs the worker.
 #[derive(Default)]
 pub(crate) struct VisitTimes {
-    /// Low bits of the tick at the last counted visit. The tick ([`departure::now`]) is a count
-    /// that lookout threads increment.
+    /// Low bits of the tick of the latest counted visit. A visit is a period in which a thread that
+    /// waits for an answer runs the worker. The tick ([`departure::now`]) is a count that lookout
+    /// threads increment.
     tick: Cell<u32>,
-    /// Number of visits that will be skipped in the next tick before one is counted. A visit is the
-    /// time in which an asker runs the worker. A tick ends when the lookout thread checks the
-    /// workers.
+    /// Number of visits that will be skipped in the next tick before one is counted. A visit is a
+    /// period in which a thread that waits for an answer runs the worker. A tick ends when the
+    /// lookout thread checks the workers.
     skipped: Cell<u8>,
-    /// True if an asker has run the worker (a visit) after the last counted visit, in the same
-    /// tick. A tick ends when the lookout thread checks the workers.
+    /// True if another visit has followed the latest counted visit in the same tick. A visit is a
+    /// period in which a thread that waits for an answer runs the worker. A tick ends when the
+    /// lookout thread checks the workers.
     is_dense: Cell<bool>,
-    /// Selects the visits (times in which an asker runs the worker) whose duration is measured.
+    /// Selects the visits whose duration is measured. A visit is a period in which a thread that
+    /// waits for an answer runs the worker.
     untimed: Skips,
-    /// True while an asker runs the worker (visits it) and will probably leave soon, because
-    /// earlier visits were short.
+    /// True while a guest (a thread that waits for an answer) runs the worker and will probably
+    /// leave soon, because earlier guests have left soon.
     is_short: Cell<bool>,
 }
 
 impl VisitTimes {
-    /// Returns true if the work of the visit that now begins must be counted by kind of task.
-    /// `random` is a random number.
+    /// Returns true if the work of the visit that now begins must be counted by kind of task. A
+    /// visit is a period in which a thread that waits for an answer runs the worker. `random` is a
+    /// random number.
     ///
     /// Counts one visit for each [tick](departure::now), and each visit after a long one. If there
     /// are several visits in a tick, counts a random one of the first eight. Otherwise, the rhythm
@@ -164,9 +169,10 @@ impl VisitTimes {
         self.is_short.get()
     }
 
-    /// Records the measured duration of a visit: the time in which an asker has run the worker.
-    /// After a short visit, about twice as many visits as before are skipped until the next visit
-    /// is measured. After a long visit, the next visit is measured.
+    /// Records `time`, the measured duration of a visit. A visit is a period in which a thread that
+    /// waits for an answer runs the worker. After a short visit, about twice as many visits as
+    /// before are skipped until the next visit is measured. After a long visit, the next visit is
+    /// measured.
     fn took(&self, time: Nanos) {
         if time > VISIT_LONG {
             self.untimed.set(0);
@@ -175,7 +181,8 @@ impl VisitTimes {
         }
     }
 
-    /// Returns true if the last measured visit (time in which an asker ran the worker) was short.
+    /// Returns true if the latest measured visit was short. A visit is a period in which a thread
+    /// that waits for an answer runs the worker.
     fn are_short(&self) -> bool {
         self.untimed.run.get() > 0
     }
@@ -196,7 +203,7 @@ struct Guest {
     shared: Arc<Hold>,
     /// Start time of the visit, if its duration is measured.
     since: Option<Nanos>,
-    /// True if the worker counts as awake during the visit (while the asker runs it).
+    /// True if the worker counts as awake while the guest (the waiting thread) runs it.
     wakes: bool,
     /// True while the guest (the asking thread) runs the worker.
     sits: bool,
@@ -205,26 +212,28 @@ struct Guest {
     _serving: Serving,
 }
 
-/// Result of an asker's attempt to run a worker while the asker waits for an answer.
+/// Result of an attempt to run a worker, made by a thread that waits for an answer.
 enum Welcome {
-    /// The asking thread now runs the worker, as its guest.
+    /// The thread that waits for the answer now runs the worker, as its guest.
     Sits(Guest),
     /// Another thread runs the worker.
     Taken,
-    /// The worker does not allow guests (askers that run it) now.
+    /// The worker does not allow guests now. A guest is a thread that runs a worker while it waits
+    /// for an answer.
     Unwanted,
 }
 
 impl Guest {
-    /// Makes the calling asker run worker `home` as a guest, if no thread runs this worker and
-    /// guests are allowed.
+    /// Lets the calling thread, which waits for an answer, run worker `home` as a guest, if no
+    /// thread runs this worker and the worker allows guests.
     #[inline]
     fn sit(home: Home) -> Welcome {
         Self::sit_by(home, Self::at)
     }
 
-    /// Takes worker `home`, if no thread runs it and guests (askers) may run it. Then calls `sit`,
-    /// which makes the caller the guest of the worker.
+    /// Takes worker `home` if no thread runs it and the worker allows guests. Then calls `sit`,
+    /// which makes the calling thread a guest: a thread that runs the worker while it waits for an
+    /// answer.
     #[inline]
     fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
@@ -242,8 +251,9 @@ impl Guest {
         sit(remote).map_or(Welcome::Unwanted, Welcome::Sits)
     }
 
-    /// Takes a worker that another thread runs, if that thread leaves within about the time of two
-    /// short visits.
+    /// Takes a worker that another thread runs, if the other thread leaves the worker within about
+    /// the time of two short visits. A visit is a period in which a guest runs a worker. A guest is
+    /// a thread that waits for an answer.
     ///
     /// Threads that ask the tasks of one worker at the same time are usually all guests. If the
     /// question were pushed to the task instead, the answer would take longer, and a thread of the
@@ -268,9 +278,9 @@ impl Guest {
         found.unwrap_or(Welcome::Taken)
     }
 
-    /// Makes the calling asker a guest of a worker that it has taken: the asker then runs the
-    /// worker. If the worker does not allow guests, hands the worker over to another thread
-    /// instead.
+    /// Lets the calling thread run a worker that it has taken. The thread waits for an answer, and
+    /// is a guest of the worker. If the worker does not allow guests, hands the worker over to
+    /// another thread instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         let mut guest = Self::take(remote)?;
         let worker = guest.worker();
@@ -290,9 +300,9 @@ impl Guest {
         Some(guest)
     }
 
-    /// Makes the calling asker a guest of a worker that it has taken, but does not announce that
-    /// the asker runs the worker. If the worker does not allow guests, hands the worker over to
-    /// another thread instead.
+    /// Lets the calling thread use a worker that it has taken, but does not announce that a thread
+    /// runs the worker. The calling thread waits for an answer, and is a guest of the worker. If
+    /// the worker does not allow guests, hands the worker over to another thread instead.
     #[inline]
     fn take(remote: &'static Remote) -> Option<Self> {
         if !remote.has_guests() {
@@ -438,9 +448,9 @@ pub(crate) fn send_and_run<M: 'static>(
     }
 }
 
-/// Counts the work that guests (askers that ran the worker) have done on worker `home` and that is
-/// not counted yet. Does nothing if a thread runs the worker. Calls no foreign code: due timers are
-/// left to the next thread.
+/// Counts the work of guests on worker `home`, as far as this work is not counted yet. A guest is a
+/// thread that runs the worker while it waits for an answer. Does nothing if a thread runs the
+/// worker. Calls no foreign code: due timers are left to the next thread.
 pub(super) fn count_visits(home: Home) {
     let counts = |remote| {
         let mut guest = Guest::take(remote)?;
@@ -454,7 +464,7 @@ pub(super) fn count_visits(home: Home) {
 
 impl Worker {
     /// Returns true if the work of the visit that is about to begin must be counted by kind of
-    /// task. A visit is the time during which an asker runs this worker.
+    /// task. A visit is a period in which a thread that waits for an answer runs this worker.
     fn counts_visit(&self) -> bool {
         // Fibonacci hashing: Knuth, The Art of Computer Programming, volume 3, 6.4.
         let random = self.turn().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;

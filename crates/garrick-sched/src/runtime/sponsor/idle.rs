@@ -66,8 +66,8 @@ impl Drop for Awake {
 pub(super) enum Next {
     /// The thread leaves its worker, because there is no work.
     Rest,
-    /// The thread leaves its worker and runs the worker with the contained index. The thread has
-    /// already taken that worker, which still counts as idle.
+    /// The thread leaves its worker and runs another worker, whose index is contained. The thread
+    /// has already taken the other worker, which still counts as idle.
     Go(usize),
     /// The thread hands its worker over to another thread, which has left the worker in the middle
     /// of a turn and wants the worker back.
@@ -462,9 +462,10 @@ impl Worker {
     /// Handles a request to move to another sponsor. The request is the oldest envelope in the
     /// mailbox of a cell that is about to run.
     ///
-    /// Returns true if the cell was given to that sponsor. If the cell is already there or cannot
-    /// move, removes the request and returns false. If the token of the cell (the right to notify
-    /// its worker) is on the way to this worker, requeues the cell and returns true.
+    /// Returns true if the cell was given to the other sponsor. If the cell already belongs to the
+    /// other sponsor or cannot move, removes the request and returns false. If the token of the
+    /// cell (the right to notify its worker) is on the way to this worker, requeues the cell and
+    /// returns true.
     #[cold]
     pub(crate) fn move_away(&self, cell: CellPtr, note: *mut Envelope) -> bool {
         // SAFETY: the note is the oldest envelope of the mailbox, hence ours; it holds a handle,
@@ -570,9 +571,10 @@ impl Worker {
     }
 }
 
-/// Releases a scheduled cell of this worker for other workers (`cell/README.md`, step 3): its home
-/// is then the shared queue. Returns false if the token of the cell (the right to notify its
-/// worker) is on the way to this worker, or if the cell must stay on this thread.
+/// Releases a scheduled cell of this worker for other workers (`cell/README.md`, step 3).
+/// Afterwards the cell belongs to no worker and lies in the shared queue. Returns false if the
+/// token of the cell (the right to notify its worker) is on the way to this worker, or if the cell
+/// must stay on this thread.
 pub(super) fn hand_over(cell: CellPtr, queue_home: Home) -> bool {
     if !cell.table().moves || !cell.try_hold() {
         return false;

@@ -85,7 +85,7 @@ impl Timer {
         }
     }
 
-    /// Cancels the timer immediately.
+    /// Cancels the timer immediately, without waiting for the commit of a turn.
     pub(super) fn cancel_now(&self) {
         if let Some(timed) = self.take_out() {
             timed.drop_unsent();
@@ -179,7 +179,7 @@ impl Once {
 struct Repeating(Arc<Mutex<State>>);
 
 struct State {
-    /// Place of the timer's last message in a wheel. The message may already have been sent.
+    /// Place of the timer's newest message in a wheel. The message may already have been sent.
     at: Option<Once>,
     is_cancelled: bool,
     /// Entry of the timer in the register of its owner's timers. If the timer has an owner, the

@@ -19,15 +19,16 @@ const OLDEST_AT: u32 = NEWBORN_EVERY / 2;
 
 /// Way in which a worker runs a cell: [`PLAIN`], [`SHOWN`], [`TIMED`] or [`UNCOUNTED`].
 pub(super) type Way = u8;
-/// Way in which the worker runs the cell, and does nothing else.
+/// Way in which the worker only runs the cell: the kind of its task is not shown to other threads,
+/// and the activation is not measured.
 pub(super) const PLAIN: Way = 0;
 /// Way in which the worker runs the cell, and shows the kind of its task to other threads.
 pub(super) const SHOWN: Way = 1;
 /// Way in which the worker runs the cell, shows the kind of its task to other threads, and measures
 /// the activation.
 pub(super) const TIMED: Way = 2;
-/// Way in which a waiting asker's thread runs the cell, and shows the kind of the task to other
-/// threads. The worker counts as asleep, so the activation is counted later.
+/// Way in which a thread that waits for an answer runs the cell, and shows the kind of its task to
+/// other threads. The worker counts as asleep, so the activation is counted later.
 pub(super) const UNCOUNTED: Way = 3;
 
 /// Result of a step of the worker's loop.

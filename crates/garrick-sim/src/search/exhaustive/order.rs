@@ -105,14 +105,15 @@ impl<A: Action> Order<A> {
         });
     }
 
-    /// Adds a step, and all steps that happen before it, to a set of steps.
+    /// Adds a step to a set of steps, together with all steps that happen before it.
     fn include(&self, past: &mut Past, step: usize) {
         past.unite(&self.events[step].past);
         past.insert(step);
     }
 
-    /// Returns the steps that the action needs: its cause, the last step of its chain, and all
-    /// steps that happen before these two.
+    /// Returns the steps that the action needs: its cause, the last earlier step of its chain, and
+    /// all steps that happen before these two. A chain consists of actions that happen in a fixed
+    /// order, such as the messages from one sender to one receiver.
     fn needed(&self, action: A, cause: Option<usize>) -> Past {
         let mut past = Past::default();
         let chain = action.chain();
@@ -126,8 +127,9 @@ impl<A: Action> Order<A> {
         past
     }
 
-    /// Returns the last steps that do not commute with the action, because they change the same
-    /// task or may change everything. None of them happens before another.
+    /// Returns the latest steps that do not commute with the action, because they change the same
+    /// task as the action or may change everything. None of the returned steps happens before
+    /// another one of them.
     fn conflicts(&self, action: A) -> Vec<usize> {
         match action.changes() {
             Some(task) => {

@@ -12,7 +12,7 @@ const MORE_MAX: u32 = 3;
 
 impl Air {
     /// Takes further messages that the sender of the chosen message has sent to the same task,
-    /// oldest first. Takes none if the turns of this task do not take several messages.
+    /// oldest first. Takes none if each turn of the task takes only one message.
     pub(in super::super) fn take_more(&mut self, taken: &Taken) -> Vec<*mut Envelope> {
         let mut more = Vec::new();
         let entry = &mut self.tasks[taken.task as usize];
