@@ -20,7 +20,7 @@ pub(crate) struct Peer {
     link: LinkCell,
     /// The current session. `None` after the link has ended.
     session: Mutex<Option<Arc<Session>>>,
-    /// Time at which the last frame arrived. 0 if none has arrived.
+    /// Time at which the latest frame arrived. 0 if none has arrived.
     heard: AtomicU64,
     traffic: Arc<Traffic>,
 }
@@ -64,7 +64,7 @@ impl Peer {
         self.heard.store(now.max(1), Relaxed);
     }
 
-    /// Returns the time at which the last frame from the other node arrived. Returns `None` if no
+    /// Returns the time at which the latest frame from the other node arrived. Returns `None` if no
     /// frame has arrived.
     pub(crate) fn heard(&self) -> Option<Nanos> {
         Some(self.heard.load(Relaxed)).filter(|at| *at > 0)

@@ -74,7 +74,7 @@ impl Backoff {
     }
 
     /// Sets how long a child must stay up before its delay is reset to the first delay. The time is
-    /// counted from the last start of the child.
+    /// counted from the latest start of the child.
     #[must_use]
     pub fn reset_after(mut self, up: Duration) -> Self {
         self.reset_after = up;

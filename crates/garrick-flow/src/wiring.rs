@@ -15,9 +15,8 @@ pub struct Wiring {
     /// The channel ends of the stage. Each entry is the index of a channel, and the side of the
     /// end.
     pub(crate) ends: Vec<(u32, Side)>,
-    /// Name of a channel of another graph, if the stage has declared an end of such a channel. An
-    /// end that also works outside the graph of its channel is allowed, and does not set this
-    /// field.
+    /// Name of a channel of another graph, if the stage has declared an end of this channel. An end
+    /// that also works outside the graph of its channel is allowed, and does not set this field.
     pub(crate) foreign: Option<String>,
 }
 

@@ -179,8 +179,8 @@ pub trait Log: Send + Sync + 'static {
     /// Returns true if the log is broken, so that it must be opened again.
     fn is_broken(&self) -> bool;
 
-    /// Returns the counters of the log. If another thread uses the log, waits for this thread if
-    /// `waits` is true, and may return `None` if `waits` is false.
+    /// Returns the counters of the log. If another thread uses the log, a call with `waits` waits
+    /// until the log is free, and a call without `waits` may return `None`.
     fn sample(&self, waits: bool) -> Option<LogSample>;
 
     /// Adds a notice: an error that has lost no data.

@@ -121,8 +121,8 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     waker: Waker,
     /// The `Arc` inside `waker`. Its reference count tells how many clones of `waker` exist.
     ringer: Arc<Ringer<M>>,
-    /// True if there was no other clone of `waker` at the end of the last poll. In this case, there
-    /// is no other clone until the next poll, because only a poll can create one.
+    /// True if there was no other clone of `waker` at the end of the previous poll. In this case,
+    /// there is no other clone until the next poll, because only a poll can create one.
     was_alone: bool,
     /// Number of messages and notifications that have arrived since it became necessary to poll the
     /// future.

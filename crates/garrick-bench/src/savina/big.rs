@@ -64,7 +64,7 @@ struct Tally {
     pings: u64,
     /// Number of pings that the actor has answered.
     answered: u64,
-    /// Number of received pongs that were not sent by the target of the last ping.
+    /// Number of received pongs that were not sent by the target of the latest ping.
     strays: u64,
 }
 

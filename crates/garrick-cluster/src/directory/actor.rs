@@ -106,7 +106,7 @@ impl Directory {
     }
 
     /// Returns the membership of this node. Returns `None` if this node is not a member in the
-    /// records that were last read.
+    /// records that were read most recently.
     pub(super) fn membership(&self) -> Option<Membership> {
         let member = self.view.member(self.node.name())?;
         (member.life == self.node.life()).then_some(member)

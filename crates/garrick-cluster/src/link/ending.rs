@@ -69,7 +69,7 @@ impl Link {
         }
     }
 
-    /// Refuses a batch of a session that has ended.
+    /// Refuses messages that belong to a session that has already ended.
     pub(super) fn drop_late(&mut self, contents: Contents) {
         self.peer.traffic().lost(0, contents.messages());
         for (_, _, item) in contents.items {
@@ -103,7 +103,7 @@ impl Link {
         self.close();
     }
 
-    /// Ends the last session of the link, and removes the link from the node.
+    /// Ends the current session of the link for good, and removes the link from the node.
     pub(super) fn close(&mut self) {
         self.is_over = true;
         self.peers.forget(&self.peer);

@@ -17,7 +17,7 @@ use crate::traffic::LinkState;
 /// same receiver are delivered faster.
 #[derive(Default)]
 pub(super) struct Delivery {
-    /// Receiver of the last message.
+    /// Receiver of the latest message.
     receiver: Option<(Owned, Arc<dyn Exported>)>,
     /// Type of the latest message that was delivered. `None` if no message was delivered yet.
     of: Option<MessageId>,
@@ -90,7 +90,7 @@ impl Link {
         self.deliver(*of, body);
     }
 
-    /// Delivers a message to the current receiver.
+    /// Delivers a message to the receiver that is stored in `delivery`.
     fn deliver(&mut self, of: MessageId, body: &Body<'_>) {
         let receiver = self.delivery.receiver.take();
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);

@@ -40,7 +40,7 @@ impl Holding {
     }
 
     /// Adds a message that must wait for room. Returns true if no other message to the same
-    /// receiver waits.
+    /// receiver was waiting before.
     pub(super) fn hold(&mut self, target: &Owned, message: Box<dyn Held>) -> bool {
         let is_first = !self.held.contains_key(target);
         if is_first {
@@ -51,8 +51,8 @@ impl Holding {
         is_first
     }
 
-    /// Sends all messages for which there is room. Returns the receivers whose last waiting message
-    /// was sent.
+    /// Sends all messages for which there is room. Returns the receivers for which no message waits
+    /// any more.
     pub(super) fn retry(&mut self) -> Vec<Owned> {
         let (mut done, mut has_moved) = (Vec::new(), false);
         for target in std::mem::take(&mut self.targets) {

@@ -30,8 +30,8 @@ pub(crate) const OWN_FENCED_LEASE: Duration = Duration::from_millis(1_800);
 /// clock of this node.
 #[derive(Default)]
 pub(crate) struct Roster {
-    /// For each member: the last revision of its record, a value that changes with each renewal,
-    /// and the time at which this value was first seen.
+    /// For each member: the latest known revision of its record, a value that changes with each
+    /// renewal, and the time at which this value was first seen.
     seen: HashMap<NodeName, (u64, u64, Nanos)>,
     /// Time since which each renewal of this node's own record has succeeded without delay. If a
     /// node cannot renew its own record, it cannot tell whether other nodes can renew theirs.

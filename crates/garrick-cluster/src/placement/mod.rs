@@ -25,7 +25,7 @@ pub const VALUE_BYTES_MAX: usize = 64 << 10;
 pub struct Record {
     /// Key: ASCII letters, digits, `-` and `_`, in parts that are separated by dots.
     pub key: Arc<str>,
-    /// Revision of the last change of the record.
+    /// Revision of the latest change of the record.
     pub revision: u64,
     /// Content. `None` if the record was deleted.
     pub value: Option<Bytes>,

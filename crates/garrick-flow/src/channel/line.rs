@@ -107,9 +107,9 @@ pub(crate) struct Line {
     /// The bells (wake-up flags) of the two ends. Any thread may ring a bell. The stage that uses
     /// the end resets the bell.
     bells: [Mutex<Bell>; 2],
-    /// Wakers of ends that are used outside the graph. Such a waker is called instead of waking a
-    /// stage. An end stores its waker before it registers to be woken, and the other end takes the
-    /// waker.
+    /// Wakers of those ends that are used outside the graph. If an end has a waker, the waker is
+    /// called instead of waking a stage. An end stores its waker before it registers to be woken,
+    /// and the other end takes the waker.
     outside: [Mutex<Option<Waker>>; 2],
     /// The object that sends wake-ups to the stages.
     post: Arc<Post>,

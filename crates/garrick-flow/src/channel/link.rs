@@ -29,8 +29,8 @@ pub(super) struct Link {
     known: bool,
     /// True if it is known on which thread the other end is used.
     met: bool,
-    /// True if the other end is used on another thread, and the ring does not use its larger area
-    /// yet.
+    /// True if the other end is used on another thread, and the ring still uses only the smaller
+    /// part of its memory. The next send then lets the ring use all of its memory (`area.rs`).
     pub(super) spread_due: bool,
 }
 
@@ -97,7 +97,7 @@ impl Link {
     }
 
     /// Updates the gate (the counter that the other end checks), so that the gate counts all values
-    /// before `position`, the last position of this end in the ring buffer. Then closes the gate.
+    /// before `position`, the final position of this end in the ring buffer. Then closes the gate.
     pub(super) fn close(&mut self, position: usize) {
         self.move_to(position);
         if let Some(waiter) = self.mover.close() {

@@ -40,7 +40,7 @@ pub struct Entity<A: DurableActor> {
     is_entered: bool,
     /// Events of the current turn. The vector is kept between turns, so that its memory is reused.
     recorded: Vec<Recorded<A::Event>>,
-    /// Number of bytes to allocate for the events of the next turn: as many as the last turn with
+    /// Number of bytes to allocate for the events of the next turn: as many as the latest turn with
     /// events needed, but at most [`BYTES_MAX`].
     bytes: usize,
     /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some

@@ -12,8 +12,8 @@ use crate::event::Event;
 pub(super) struct Read {
     pub(super) name: Option<Arc<str>>,
     pub(super) named_in: u32,
-    /// Sequence number of the newest event, according to the last frame with the name of the
-    /// journal.
+    /// Sequence number of the newest event, according to the last frame (record of a log file) that
+    /// contains the name of the journal.
     pub(super) newest: u64,
     /// Sequence number of the newest event with the whole state, or 0 if there is none.
     pub(super) whole: u64,

@@ -303,8 +303,8 @@ const UNKNOWN: &str = "the log has no journal with this number, and does not tel
 
 /// The segments that are needed, and the names of files that are not.
 struct Needed {
-    /// Number of the oldest needed segment. A new log needs its first segment before this segment
-    /// exists.
+    /// Number of the oldest needed segment. If the folder contains no segment yet, the number of
+    /// the first segment that will be created.
     oldest: u32,
     /// Numbers of the needed segments, ascending.
     numbers: Vec<u32>,

@@ -163,18 +163,19 @@ impl Table {
 /// The header of a cell. The task comes after the header, in the same block.
 #[repr(C)]
 pub(crate) struct Header {
-    /// Table of the task's functions. Written by the owner, read by threads that send messages to
-    /// the cell or drop messages for it. Loom models do not check this field, because no other
-    /// access to memory is ordered by it.
+    /// Table of the task's functions. Written by the worker that owns the cell, read by threads
+    /// that send messages to the cell or drop messages for it. Loom models do not check this field,
+    /// because no other access to memory is ordered by it.
     table: unmodelled::AtomicPtr<Table>,
-    /// The [`State`] word. Written by the owner. Any thread may read the part `home` (the number of
-    /// the owner) of the word.
+    /// The [`State`] word. Written by the worker that owns the cell. Any thread may read the part
+    /// `home` of the word, which identifies this worker.
     pub(super) state: AtomicU64,
     /// The shared mailbox, which also shows if a thread has the token: the right to notify the
     /// owner (`inbox.rs`). Written by any thread.
     pub(super) inbox: AtomicPtr<Envelope>,
-    /// The part of the reference count that only the owner accesses. The number of references is
-    /// the sum of this field and `shared_refs`.
+    /// The part of the reference count that belongs to the owner. Only the worker that owns the
+    /// cell accesses this part. The number of references is the sum of this field and
+    /// `shared_refs`.
     pub(super) local_refs: UnsafeCell<i32>,
     /// The part of the reference count that any thread may change (`refs.rs`). Also contains the
     /// mark ORPHAN if the cell has no owner.
@@ -270,18 +271,19 @@ impl Header {
         self.table().bounded
     }
 
-    /// Replaces the table of the task's functions. Only the owner calls this.
+    /// Replaces the table of the task's functions. Called only by the worker that owns the cell.
     pub(crate) fn set_table(&self, table: &'static Table) {
         self.table.store(ptr::from_ref(table).cast_mut(), Relaxed);
     }
 
-    /// Returns true if the task is watched. Only the owner calls this.
+    /// Returns true if the task is watched. Called only by the worker that owns the cell.
     #[inline]
     pub(crate) fn is_watched(&self) -> bool {
         self.table().watched.is_none()
     }
 
-    /// Replaces the table with the variant for a watched task. Only the owner calls this.
+    /// Replaces the table with the variant for a watched task. Called only by the worker that owns
+    /// the cell.
     pub(crate) fn mark_watched(&self) {
         if let Some(watched) = self.table().watched {
             self.set_table(watched);
@@ -340,13 +342,14 @@ impl Header {
     }
 
     /// Returns the last envelope of the local mailbox, or null if the mailbox is empty. The field
-    /// `next` of the last envelope leads to the first envelope. Only the owner calls this.
+    /// `next` of the last envelope leads to the first envelope. Called only by the worker that owns
+    /// the cell.
     #[inline]
     pub(crate) fn mailbox_tail(&self) -> *mut Envelope {
         self.state().tail()
     }
 
-    /// Appends one envelope to the local mailbox. Only the owner calls this.
+    /// Appends one envelope to the local mailbox. Called only by the worker that owns the cell.
     ///
     /// # Safety
     /// Only the caller accesses the envelope. The envelope is not freed before it is taken out
@@ -371,8 +374,8 @@ impl Header {
     }
 
     /// Returns the number of messages in the local mailbox. Each note (an envelope that makes a
-    /// request) counts as a message. Only the owner calls this, and only while no visitor (another
-    /// thread) handles messages of the cell.
+    /// request) counts as a message. Called only by the worker that owns the cell, and only while
+    /// no visitor (another thread) handles messages of the cell.
     pub(crate) fn mailbox_len(&self) -> usize {
         self.mailbox_range().1
     }
@@ -407,8 +410,8 @@ impl Header {
         }
     }
 
-    /// Takes the oldest envelope out of the local mailbox. Returns null if there is none. Only the
-    /// owner calls this.
+    /// Takes the oldest envelope out of the local mailbox. Returns null if there is none. Called
+    /// only by the worker that owns the cell.
     pub(crate) fn take_oldest(&self) -> *mut Envelope {
         let tail = self.mailbox_tail();
         if tail.is_null() {

@@ -34,7 +34,7 @@ const HEAVY: u64 = 256;
 pub(super) struct Censuses {
     /// Number of census requests so far. Incremented by threads that take samples.
     asked: AtomicU64,
-    /// Number of census requests at the time of the last census (count of waiting messages).
+    /// Number of census requests at the time of the latest census (count of waiting messages).
     /// Written by the worker.
     answered: AtomicU64,
     found: Mutex<Found>,
@@ -55,7 +55,7 @@ pub(crate) struct Mailbox {
 }
 
 impl Censuses {
-    /// Returns the results of the last census (count of waiting messages).
+    /// Returns the results of the latest census (count of waiting messages).
     pub(super) fn found(&self) -> Found {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         found.clone()
@@ -67,7 +67,8 @@ impl Censuses {
         self.asked.fetch_add(1, Relaxed);
     }
 
-    /// Returns true if another census (count of waiting messages) was requested after the last one.
+    /// Returns true if another census (count of waiting messages) was requested after the latest
+    /// one.
     #[inline]
     pub(super) fn is_asked(&self) -> bool {
         // Relaxed, both: a hint, and each number is independent.
@@ -89,12 +90,12 @@ pub(super) struct Tally {
 }
 
 struct Counts {
-    /// Time of the last census (count of waiting messages).
+    /// Time of the latest census (count of waiting messages).
     began: Nanos,
     /// Counts of the waiting messages of each kind of task. The index is the place of the kind in
     /// the table of kinds.
     mailboxes: Vec<Mailboxes>,
-    /// Indices of those kinds of tasks for which the last or the current census (count of waiting
+    /// Indices of those kinds of tasks for which the latest or the current census (count of waiting
     /// messages) has found messages.
     places: Vec<usize>,
     /// Tasks that the current census has counted and that have more than [`HEAVY`] messages.
@@ -127,7 +128,7 @@ impl Tally {
         }
     }
 
-    /// Returns true if the last census (count of waiting messages) found any messages.
+    /// Returns true if the latest census (count of waiting messages) found any messages.
     pub(super) fn has_shown(&self) -> bool {
         !self.counts.borrow().places.is_empty()
     }
@@ -158,7 +159,7 @@ impl Tally {
         self.counts.borrow_mut().busiest.add_for(task, table, time);
     }
 
-    /// Lists a task if its mailbox is among the longest. The last activation of the task has left
+    /// Lists a task if its mailbox is among the longest. The latest activation of the task has left
     /// `waiting` messages. `first` is the sequence number of the oldest of these messages.
     pub(super) fn put(
         &self,

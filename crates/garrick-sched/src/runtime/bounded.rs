@@ -9,8 +9,9 @@
 //!   the task          counts each message that it handles, by a plain store
 //! ```
 //!
-//! Senders may read the room while they have a reference to the cell. So the room is dropped later
-//! than the task: when the memory block of the cell is freed.
+//! A purse contains the places that a turn has taken in advance. Senders may read the room while
+//! they have a reference to the cell. So the room is dropped later than the task: when the memory
+//! block of the cell is freed.
 //!
 //! Two kinds of messages are accepted even if the mailbox is full, because the task has agreed to
 //! accept them: answers to the task's own questions, and messages of timers.

@@ -250,8 +250,9 @@ fn a_searcher_wakes_the_next() {
     });
 }
 
-/// Tests a receiver that was woken for a value that is gone, and is about to sleep again when two
-/// values arrive. While it was searching, no one else was woken, so it must wake the next one.
+/// Tests a receiver that was woken for a value which another thread then took. Before the receiver
+/// sleeps again, two values arrive. While the receiver was searching, no other thread was woken, so
+/// the receiver must wake the next thread.
 #[test]
 fn a_searcher_that_does_not_sleep_again_wakes_the_next() {
     model(2, || {

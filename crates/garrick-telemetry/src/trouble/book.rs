@@ -22,8 +22,8 @@ const SHOWN_MAX: usize = 32;
 /// Maximum number of bytes of a reason in a snapshot. A longer reason is truncated.
 const SHOWN_REASON_BYTES_MAX: usize = 200;
 
-/// Maximum number of failures from which [`Losses`] are computed. If the last time window has more
-/// failures, the oldest of these failures are not used.
+/// Maximum number of failures from which [`Losses`] are computed. If the most recent time window
+/// has more failures, the oldest of these failures are not used.
 const COUNTED_MAX: usize = 1024;
 
 /// Maximum number of restarted children in a snapshot.
@@ -31,7 +31,7 @@ const RESTARTED_MAX: usize = 100;
 
 const MILLISECOND: Nanos = 1_000_000;
 
-/// A failure that occurred in the last time window.
+/// A failure that occurred in the most recent time window.
 #[derive(Debug)]
 struct Counted {
     at: Nanos,
@@ -42,7 +42,7 @@ struct Counted {
     effect: Effect,
 }
 
-/// Counts of the failures of a group of actors in the last time window.
+/// Counts of the failures of a group of actors in the most recent time window.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Number of actors that failed and were not restarted.
@@ -60,7 +60,7 @@ pub(crate) struct Book {
     failure_changes: u64,
     /// Latest failures with their sources, the newest last.
     failures: VecDeque<(u64, RecentFailure)>,
-    /// Failures that occurred in the last time window, the newest last.
+    /// Failures that occurred in the most recent time window, the newest last.
     counted: VecDeque<Counted>,
     /// For each source, its supervision trees and a summary of these trees.
     trees: BTreeMap<u64, (Vec<SupervisorStatus>, Supervision)>,

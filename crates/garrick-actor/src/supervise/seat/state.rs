@@ -4,8 +4,8 @@ use std::mem;
 
 /// The state of a seat, which is the place for the current actor of a child.
 pub(super) enum Seat<A> {
-    /// There is no actor, because none has been created yet or the last one was dropped. Messages
-    /// are kept for the next actor.
+    /// There is no actor, because none has been created yet or the previous one was dropped.
+    /// Messages are kept for the next actor.
     Empty,
     /// The actor's destructor is running. Messages are kept for the next actor.
     Emptying,

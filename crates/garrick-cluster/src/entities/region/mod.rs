@@ -112,7 +112,7 @@ pub(super) struct Region<M: Travels> {
     generation: u64,
     /// Time of the next scheduled check of waiting messages and idle entities.
     looks_at: Option<Nanos>,
-    /// Time of the last check for messages that have waited for too long.
+    /// Time of the latest check for messages that have waited for too long.
     looked_late: Nanos,
     /// True if the placer (the actor that decides about shards) must be informed when no message is
     /// waiting any more.

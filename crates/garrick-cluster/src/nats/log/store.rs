@@ -106,7 +106,7 @@ impl Store {
         checked.map_err(|error| error.to_string())
     }
 
-    /// Publishes a message if the last message of its subject has the sequence number `after`.
+    /// Publishes a message if the newest message of its subject has the sequence number `after`.
     pub(super) async fn publish(
         &self,
         of: Kind,
@@ -125,7 +125,7 @@ impl Store {
         publish(&self.context, message).await
     }
 
-    /// Requests the last message of a subject from the leader of the stream.
+    /// Requests the newest message of a subject from the leader of the stream.
     pub(super) async fn last(&self, of: Kind, tokens: &str) -> Result<Option<Found>, String> {
         let side = self.side(of);
         let subject = format!("{}{tokens}", side.prefix);

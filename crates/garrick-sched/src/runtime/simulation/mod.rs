@@ -342,7 +342,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the number of tasks that other threads have created. Such tasks make a simulation
+    /// Returns the number of tasks that other threads have created. These tasks make a simulation
     /// non-deterministic.
     #[must_use]
     pub fn strangers(&self) -> u32 {
@@ -534,7 +534,7 @@ impl Simulation {
         panic!("destructors or notices of watches cause each other without end");
     }
 
-    /// Takes the next cell that got a WAKE note (a request for an activation) while the last turn
+    /// Takes the next cell that got a WAKE note (a request for an activation) while the latest turn
     /// of the cell was waiting for a decision about its commit. Finishes this turn, if the decision
     /// was made. Returns false if there is no such cell. `sender` is the code that has caused the
     /// decision.

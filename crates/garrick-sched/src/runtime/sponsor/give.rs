@@ -80,8 +80,8 @@ impl Worker {
     }
 
     /// Returns true if recent turns took less time than a message to another worker takes (fine
-    /// turns), and this worker has no new ready cells. New cells have not exchanged messages with
-    /// other cells yet.
+    /// turns), and this worker has no new ready cells. A new cell has not exchanged messages with
+    /// other cells yet, so a different worker can run the cell just as well.
     pub(super) fn is_fine(&self) -> bool {
         self.pace.is_fine() && self.born.is_empty()
     }
@@ -98,7 +98,7 @@ impl Worker {
     }
 
     /// Returns true if this worker should also give away the ready cell that it usually keeps in
-    /// addition to the cell that runs next.
+    /// addition to the cell that runs next. `ready` is the number of ready cells.
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;

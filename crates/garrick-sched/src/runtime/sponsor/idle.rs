@@ -199,10 +199,10 @@ impl Hand {
         is_wanted && self.crew.retake(seat, Ready::sit)
     }
 
-    /// Moves this thread from worker `seat`, which has no work, to worker `next`. The last turn of
-    /// `seat` has woken `next`, and this thread has taken `next`. Returns the index of the worker
-    /// that the thread runs afterwards. Before and after the move, one of the two workers counts as
-    /// idle.
+    /// Moves this thread from worker `seat`, which has no work, to worker `next`. The latest turn
+    /// of `seat` has woken `next`, and this thread has taken `next`. Returns the index of the
+    /// worker that the thread runs afterwards. Before and after the move, one of the two workers
+    /// counts as idle.
     pub(super) fn go(&self, seat: usize, next: usize) -> (usize, Came) {
         let ready = &self.crew.remote(seat).ready;
         let now = {
@@ -391,7 +391,7 @@ impl Worker {
 
     /// Records that no thread runs this worker from now on. If no messages wait for this worker or
     /// for a turn that has left the worker, records that the census (the count of waiting messages)
-    /// is zero. Otherwise, the last census stays valid, and the next thread that runs the worker
+    /// is zero. Otherwise, the latest census stays valid, and the next thread that runs the worker
     /// takes a requested census.
     fn note_rest(&self, now: Nanos) {
         let has_messages = self.has_something() || self.has_cells_elsewhere();
@@ -596,7 +596,7 @@ impl super::Shared {
     }
 
     /// Does the same as `end_if_drained`, but calls `is_parked` for each worker, to check that no
-    /// thread runs this worker.
+    /// thread runs the worker.
     fn end_if_drained_by(&self, is_parked: impl Fn(Home) -> bool) -> bool {
         if !self.signal().is_draining() {
             return false;

@@ -20,10 +20,10 @@ const POLL_EVERY_NS: Nanos = 100_000;
 /// Name under which a panic in a driver is reported.
 const NAME: &str = "the worker's driver";
 
-/// Driver in which a worker sleeps, and the time of its last use.
+/// Driver in which a worker sleeps, and the time of its latest use.
 pub(super) struct Drive {
     driver: Box<dyn Driver>,
-    /// Time of the last poll or sleep.
+    /// Time at which the driver was last polled, or at which the worker last slept in the driver.
     polled: Cell<Nanos>,
 }
 
@@ -75,7 +75,7 @@ impl Worker {
         }
     }
 
-    /// Polls the driver if the worker has one, and if the last poll was long enough ago.
+    /// Polls the driver if the worker has one, and if the latest poll was long enough ago.
     pub(super) fn poll_driver(&self, now: Nanos) {
         let Some(drive) = &self.driver else { return };
         if now.saturating_sub(drive.polled.get()) >= POLL_EVERY_NS {

@@ -44,10 +44,10 @@ pub(super) enum Step {
 impl Worker {
     /// Runs the next cell, if there is one.
     ///
-    /// The first choice is the first cell that the last turn has woken, because this cell and its
-    /// message are in the cache. The second choice is the newest cell that has not run yet, so that
-    /// new cells run depth first. The third choice is the oldest other cell. From time to time the
-    /// order is different, so that no cell starves.
+    /// The first choice is the first cell that the previous turn has woken, because this cell and
+    /// its message are in the cache. The second choice is the newest cell that has not run yet, so
+    /// that new cells run depth first. The third choice is the oldest other cell. From time to time
+    /// the order is different, so that no cell starves.
     ///
     /// Each of these cases has a separate call that runs the cell, and therefore a separate entry
     /// in the branch predictor.

@@ -89,7 +89,7 @@ impl<M: Sample> Object<M> {
         Client::Invoked(call)
     }
 
-    /// Ends the operation without an effect. Half of such operations are recorded as failed, and
+    /// Ends the operation without an effect. Half of these operations are recorded as failed, and
     /// the others stay pending.
     fn crash(&mut self, call: Call, number: u64) -> Client<M::Ret> {
         if number.is_multiple_of(2) {

@@ -1,9 +1,10 @@
 //! Happens-before, and the races of a run.
 //!
 //! A step happens before a later step if both change the same task, if both belong to the same
-//! chain, or if the first step is the cause of the later one. The relation is transitive. Steps
-//! that may change everything are ordered with all other steps. The past of each step is a set of
-//! bits, one for each earlier step.
+//! chain, or if the first step is the cause of the later one. A chain consists of steps that happen
+//! in a fixed order, such as the delivery of the messages from one sender to one receiver. The
+//! relation is transitive. Steps that may change everything are ordered with all other steps. The
+//! past of each step is a set of bits, one for each earlier step.
 //!
 //! Two steps race if they change the same task, no other step is ordered between them, and the
 //! later step does not need the earlier one. A step needs its cause and its predecessor in its
