@@ -18,7 +18,7 @@ const STEPS: u32 = 10_000;
 /// | --- | --- |
 /// | `seeds:20000` | number of runs |
 /// | `minutes:10` | as many runs as fit into the time |
-/// | `steps:5000` | number of steps after which a run is cut |
+/// | `steps:5000` | number of steps after which a run ends |
 /// | `walk`, `pos`, `pct:5` | a strategy for all runs, instead of a portfolio |
 /// | `all` | all orders, one after another |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -19,7 +19,7 @@ use crate::traffic::LinkState;
 pub(super) struct Delivery {
     /// Receiver of the latest message.
     receiver: Option<(Owned, Arc<dyn Exported>)>,
-    /// Type of the latest message that was delivered. `None` if no message was delivered yet.
+    /// Type of the latest message. `None` before the first message.
     of: Option<MessageId>,
     /// A carrier (the context of the decoding), which is kept for the next message.
     carrier: Option<Carrier>,

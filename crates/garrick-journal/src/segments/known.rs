@@ -80,10 +80,10 @@ pub(super) fn journal_of(
 /// the newest event with the whole state, or 0. `events` has each event once, ascending.
 ///
 /// The kept snapshots alone do not determine the result. For example, events may have been removed
-/// because there were two snapshots, and one of these was set apart later because it was damaged.
-/// If an event that the oldest kept snapshot covers is missing, no event that this snapshot covers
-/// is needed. If all of these events are there, they can be read instead of a damaged snapshot. An
-/// event after the oldest snapshot must never be missing.
+/// because there were two snapshots, and one of these was found to be damaged later, so that it is
+/// no longer used. If an event that the oldest kept snapshot covers is missing, no event that this
+/// snapshot covers is needed. If all of these events are there, they can be read instead of a
+/// damaged snapshot. An event after the oldest snapshot must never be missing.
 fn first_horizon(journal: &Journal, whole: u64, events: &[(u64, Place)]) -> u64 {
     let horizon = journal.horizon().max(whole.saturating_sub(1));
     let covered = journal.snapshots.first().copied().unwrap_or(0);

@@ -26,8 +26,9 @@ impl Block {
         })
     }
 
-    /// Records that one side has given up the slot. If the other side has given it up already,
-    /// reuses the memory block of the slot.
+    /// Records that one side has given up the slot. If the other side has given it up before,
+    /// accesses all memory of the slot, as a new user of this memory would, and counts the slot as
+    /// freed.
     fn after(&self, left: &Left<Box<u32>>) {
         if left.last {
             self.slot.touch_all();

@@ -73,8 +73,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a cell whose inbox is idle. Each path ends with a tail call, so that no
-    /// register must be saved.
+    /// Sends a message to a cell whose inbox (shared mailbox) is not in use. Each path ends with a
+    /// tail call, so that no register must be saved.
     #[inline(never)]
     fn send_on<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if !cell.state().rests_at(self.sends_at.get()) {
@@ -113,7 +113,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a cell that has an idle inbox and may already be scheduled.
+    /// Sends a message to a cell whose inbox (shared mailbox) is not in use. The cell may already
+    /// be scheduled.
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.home() != self.sends_at.get() || cell.state().is_stopped() {

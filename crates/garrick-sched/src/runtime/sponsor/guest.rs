@@ -163,9 +163,9 @@ impl VisitTimes {
         true
     }
 
-    /// Returns true if a waiting asker (a guest) runs this worker and will probably leave soon. In
-    /// this case, it is not useful to wake another thread for waiting work: the guest handles this
-    /// work sooner.
+    /// Returns true if a guest (a thread that waits for an answer) runs this worker and will
+    /// probably leave soon. In this case, it is not useful to wake another thread for waiting work:
+    /// the guest handles this work sooner.
     pub(super) fn is_short(&self) -> bool {
         self.is_short.get()
     }
@@ -189,9 +189,10 @@ impl VisitTimes {
     }
 }
 
-/// A reference to the state that all workers share, for the guests of one worker (askers that run
-/// it). Its reference counts are in a cache line of their own, so that guests of different workers
-/// do not write to the same cache line.
+/// A reference to the state that all workers share, for the guests of one worker. A guest is a
+/// thread that runs the worker while it waits for an answer. The reference counts of this state are
+/// in a cache line of their own, so that guests of different workers do not write to the same cache
+/// line.
 pub(crate) type Hold = CachePadded<Arc<Shared>>;
 
 /// Guard of a thread that runs a worker as a guest, while it waits for an answer. Dropping the
@@ -199,17 +200,18 @@ pub(crate) type Hold = CachePadded<Arc<Shared>>;
 struct Guest {
     worker: NonNull<Worker>,
     remote: &'static Remote,
-    /// Reference that keeps the state alive that all workers share. Without it, the state could be
-    /// freed after the guest has left the worker, while the guest still uses the state.
+    /// Reference to the state that all workers share, which keeps this state alive. Without the
+    /// reference, the state could be freed after the guest has left the worker, while the guest
+    /// still uses the state.
     shared: Arc<Hold>,
-    /// Start time of the visit, if its duration is measured.
+    /// Time at which the guest began to run the worker, if the duration of its visit is measured.
     since: Option<Nanos>,
     /// True if the worker counts as awake while the guest (the waiting thread) runs it.
     wakes: bool,
     /// True while the guest (the asking thread) runs the worker.
     sits: bool,
-    /// Guard that marks this thread as belonging to a worker, so that foreign code called during
-    /// the visit does not wait until the workers have stopped.
+    /// Guard that marks this thread as belonging to a worker, so that foreign code that runs on
+    /// this thread does not wait until the workers have stopped.
     _serving: Serving,
 }
 
@@ -364,9 +366,9 @@ impl Guest {
         !self.sits
     }
 
-    /// Records the duration of the visit if the visit is timed. If the worker counts as asleep
-    /// during the visit, also counts the tasks that have begun or ended, and a long activation that
-    /// no thread has counted yet.
+    /// Records the duration of the visit (the time for which this thread has run the worker) if the
+    /// visit is timed. If the worker counts as asleep during the visit, also counts the tasks that
+    /// have begun or ended, and a long activation that no thread has counted yet.
     fn take_time(&mut self) {
         if !self.wakes && self.worker().lane.counts() {
             self.worker().settle_vitals();

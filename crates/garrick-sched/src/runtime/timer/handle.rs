@@ -85,7 +85,8 @@ impl Timer {
         }
     }
 
-    /// Cancels the timer immediately, without waiting for the commit of a turn.
+    /// Cancels the timer immediately, without waiting for the commit of a turn, and drops its
+    /// message if the message was not sent.
     pub(super) fn cancel_now(&self) {
         if let Some(timed) = self.take_out() {
             timed.drop_unsent();

@@ -19,7 +19,8 @@ fn with_log(seed: u64) -> (Disks, Disk, Box<dyn File>) {
     (disks, disk, log)
 }
 
-/// Returns the contents of `log` after a crash, for all seeds. `write` writes the file.
+/// Returns the contents that the file `log` has after a crash, with each of the seeds. `set` sets
+/// the rules of the disk, and `write` writes to the file before the crash.
 fn contents(set: impl Fn(&Disks), write: impl Fn(&mut dyn File)) -> BTreeSet<Vec<u8>> {
     let of = |seed| {
         let (disks, disk, mut log) = with_log(seed);
