@@ -46,7 +46,7 @@ pub enum JournalError {
     Engine {
         /// Operation that has failed, for example `begin a group in`.
         doing: &'static str,
-        /// Name of the database.
+        /// Name of the database, or of the stream on a NATS server.
         file: String,
         /// Error of the database.
         source: Box<dyn Error + Send + Sync>,

@@ -39,9 +39,9 @@ struct Size {
     askers: u32,
     /// Number of requests of each worker.
     messages: u32,
-    /// Percentage of requests that insert.
+    /// Percentage of the requests that insert a value.
     write_percent: u32,
-    /// Percentage of requests for the length.
+    /// Percentage of the requests that ask for the length.
     len_percent: u32,
 }
 

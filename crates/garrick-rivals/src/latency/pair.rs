@@ -152,7 +152,7 @@ struct Maker<F: Peer> {
     /// Sender that the new actors will clone for their reports. `None` after the actors have been
     /// created.
     done: Option<Sender<()>>,
-    /// Sender for the address of a chain's first stage.
+    /// Channel sender that reports the address of a chain's first stage.
     first: Option<Sender<F::Address<Link<F>>>>,
 }
 

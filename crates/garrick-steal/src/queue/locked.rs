@@ -169,7 +169,8 @@ impl<T> Shared<T> {
         }
     }
 
-    /// Sleeps until there is a value or all senders were dropped, but for at most `left`.
+    /// Sleeps until there is a value or all senders were dropped, but no longer than the time
+    /// `left`.
     fn sleep<'a>(
         &self,
         mut state: MutexGuard<'a, State<T>>,

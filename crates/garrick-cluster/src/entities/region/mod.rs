@@ -1,6 +1,6 @@
 //! Regions. Each node has one region for each kind of entity. The region is an actor that receives
 //! all messages to entities of this kind, from the actors of its node and from other nodes, and
-//! passes them on.
+//! passes them on to the entities or to other nodes.
 
 mod gathering;
 mod running;

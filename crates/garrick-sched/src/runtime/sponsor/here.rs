@@ -121,8 +121,8 @@ impl Here {
 
     /// Runs the tasks until `done` returns true. The thread sleeps while no task has messages.
     ///
-    /// If another thread makes `done` true, that thread must then send a message to one of these
-    /// tasks, to wake this thread.
+    /// If another thread makes `done` true, the other thread must then send a message to one of the
+    /// tasks, to wake the thread that called this method.
     ///
     /// # Panics
     /// Panics if called by a task or by code that a task calls. Code in `done` is an exception: it

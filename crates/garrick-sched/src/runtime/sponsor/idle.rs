@@ -362,16 +362,17 @@ impl Worker {
         self.is_driven()
     }
 
-    /// Prepares this worker, because its thread is about to leave it. Interrupts the measurement of
-    /// the worker's turns. Moves the spare memory blocks to the depot, if this was requested.
+    /// Prepares this worker, because the thread that runs it is about to leave it. Interrupts the
+    /// measurement of the worker's turns. Moves the spare memory blocks to the depot, if this was
+    /// requested.
     fn prepare_going(&self) {
         self.touch();
         self.pace.rests();
         self.lay_bare();
     }
 
-    /// Prepares this worker, because its thread is about to leave it. The worker may still have
-    /// work. Returns the deadline of the next timer.
+    /// Prepares this worker, because the thread that runs it is about to leave it. The worker may
+    /// still have work. Returns the deadline of the next timer.
     fn prepare_leaving(&self) -> Option<Nanos> {
         self.prepare_going();
         if !self.lane.is_parked() {
