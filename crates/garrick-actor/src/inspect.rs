@@ -44,7 +44,7 @@ pub struct Inspection {
     /// Number of times that the supervisor has restarted the actor. `None` for an actor without a
     /// supervisor.
     pub restarts: Option<u64>,
-    /// Last failure of the actor, if it has a supervisor and has failed.
+    /// Latest failure of the actor, if it has a supervisor and has failed.
     pub last_failure: Option<LastFailure>,
 }
 

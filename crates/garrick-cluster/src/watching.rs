@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use garrick_actor::Watch;
 
 /// A watch of an actor of this program. The watch is cancelled when this value is dropped, so that
-/// the actor does not keep the callback of the watch until it stops.
+/// the actor does not keep the callback of the watch until the actor stops.
 pub(crate) struct Watching(Option<Watch>);
 
 impl Watching {

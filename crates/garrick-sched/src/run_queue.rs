@@ -103,10 +103,10 @@ pub(crate) struct RunQueue {
     head: AtomicUsize,
     /// Sequence number of the next entry to push.
     tail: AtomicUsize,
-    /// `head + capacity` at the last check. The ring certainly has room for entries whose sequence
-    /// numbers are smaller than this value.
+    /// Value of `head + capacity` when `head` was last read. The ring certainly has room for
+    /// entries whose sequence numbers are smaller than this value.
     room_end: Cell<usize>,
-    /// Sequence number of the last turn that pushed an entry.
+    /// Sequence number of the latest turn that pushed an entry.
     turn: AtomicU64,
     /// Value of `tail` when the latest turn that has pushed entries began to push them.
     mark: AtomicUsize,
@@ -519,7 +519,7 @@ impl Handoff {
         }
     }
 
-    /// Returns the sequence number of the last turn that has set a handoff cell (a cell that runs
+    /// Returns the sequence number of the latest turn that has set a handoff cell (a cell that runs
     /// next).
     pub(crate) fn last_turn(&self) -> u64 {
         self.turn.load(Relaxed)

@@ -17,8 +17,8 @@ pub(crate) struct Reader {
     /// Processor time of the process, in nanoseconds.
     cpu: Meter,
     started_unix_seconds: Option<f64>,
-    /// Time of the last count of open files, and the number and the maximum number of open files at
-    /// this time.
+    /// The result of the latest count of open files: its time, the number of open files, and the
+    /// maximum number of open files.
     files: Option<(Nanos, Option<u64>, Option<u64>)>,
 }
 
@@ -57,7 +57,7 @@ impl Reader {
     }
 
     /// Returns the number of open files, and the maximum number of files that the process may open.
-    /// Counts the files again only if the last count is at least [`FILES_EVERY`] nanoseconds old.
+    /// Counts the files again only if the latest count is at least [`FILES_EVERY`] nanoseconds old.
     fn files(&mut self, now: Nanos) -> (Option<u64>, Option<u64>) {
         match self.files {
             Some((then, open, most)) if now < then + FILES_EVERY => (open, most),

@@ -73,8 +73,8 @@ pub struct Snapshot {
     pub actors: Vec<ActorStatus>,
     /// Alerts for values that are beyond a threshold now, the most severe first.
     pub alerts: Vec<Alert>,
-    /// The last failures of actors, the newest first: at most 32, with reasons of at most about 200
-    /// bytes. `/failures.json` contains more failures, with longer reasons.
+    /// The latest failures of actors, the newest first: at most 32, with reasons of at most about
+    /// 200 bytes. `/failures.json` contains more failures, with longer reasons.
     #[serde(default)]
     pub recent_failures: Vec<RecentFailure>,
     /// Dead letters, by type and reason.
@@ -315,8 +315,9 @@ pub struct Node {
 /// One kind of message that a group of actors has handled, such as a variant of an enum.
 /// [`Actor::MESSAGES`](garrick_actor::Actor::MESSAGES) names the kinds.
 ///
-/// The numbers are estimates, because only some turns are measured. The numbers are exact for
-/// actors whose turns take at least 4 µs on average. A turn is counted after it has ended.
+/// The numbers are exact for actors whose turns take at least 4 µs on average. For other actors,
+/// the numbers are estimates, because only some of their turns are measured. A turn is counted
+/// after it has ended.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct MessageStatus {
     /// Name of the kind of message. No other kind of the group has the same name.
@@ -500,7 +501,7 @@ pub struct JournalStatus {
     pub opening_read_bytes: Option<u64>,
     /// Size of the log in bytes, while the log is being opened. `None` in other phases.
     pub opening_bytes: Option<u64>,
-    /// Reason why the journal could not be opened, or why the last group of turns could not be
+    /// Reason why the journal could not be opened, or why the latest group of turns could not be
     /// written. `None` if there is no such error.
     pub failure: Option<String>,
     /// Newest notice: an error without loss of data. `None` if there was none.

@@ -28,7 +28,8 @@ use crate::model::next::Next;
 ///
 /// After this time, the breaker first passes a few questions as probes. If all probes succeed, the
 /// breaker passes all questions again. If a probe fails, the breaker refuses all questions again. A
-/// failure is a missing answer, or an answer that [`Breaker::when`] defines as bad.
+/// failure is a question whose reply was dropped without an answer, or an answer that
+/// [`Breaker::when`] defines as bad.
 ///
 /// The reply of a refused question is dropped immediately. While the breaker is waiting for the
 /// answers to its probes, it refuses all other questions. If the probes are not answered within the

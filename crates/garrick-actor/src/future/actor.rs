@@ -20,8 +20,8 @@ use crate::model::outcome::Outcome;
 ///
 /// Each poll of a handler is a [turn](crate::Context). Messages that a handler sends during a poll
 /// are delivered when the poll returns. So a handler that never has to wait is a single turn. If a
-/// handler returns [`Next::Undo`] or [`Next::Fail`], only its last poll is undone. A panic undoes
-/// the current poll and fails the actor.
+/// handler returns [`Next::Undo`] or [`Next::Fail`], only the last poll of the handler is undone. A
+/// panic undoes the current poll and fails the actor.
 ///
 /// All handlers of an actor run in one future, which is created once. So a message needs no
 /// allocation.

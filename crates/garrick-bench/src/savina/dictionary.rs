@@ -123,7 +123,7 @@ struct Worker<F> {
     left: u32,
     /// Closure that creates the next random request.
     next: F,
-    /// Value of the last write, if the last request was a write.
+    /// Value of the latest write, if the latest request was a write.
     written: Option<u32>,
     tally: Tally,
 }

@@ -7,11 +7,11 @@
 //! main thread is still creating actors and sending to them.
 //!
 //! The measured time includes the creation of the actors, but not the start of the system's
-//! threads. With one worker, both times end when no actor has work left. With several workers, wall
-//! time ends with the last report, and CPU time ends when the threads have exited. For a thread
-//! that is still running, the operating system reports a CPU time that is some milliseconds old.
-//! This would be too inaccurate, because the whole run of the shortest benchmark takes only some
-//! milliseconds.
+//! threads. With one worker, wall time and CPU time end when no actor has work left. With several
+//! workers, wall time ends with the last report, and CPU time ends when the threads have exited.
+//! For a thread that is still running, the operating system reports a CPU time that is some
+//! milliseconds old. Such a value would be too inaccurate, because the whole run of the shortest
+//! benchmark takes only some milliseconds.
 
 use std::fmt::Display;
 use std::sync::mpsc;

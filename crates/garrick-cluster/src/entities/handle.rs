@@ -39,8 +39,9 @@ struct Used {
     /// the address is `Address<RegionMsg<M>>`.
     region: Box<dyn Any + Send + Sync>,
     gate: Arc<Gate>,
-    /// Weak reference to a token of the host, which creates the entities of the kind. If the turn
-    /// that passed the host to the region was undone, the host no longer exists.
+    /// Weak reference to a marker that exists as long as the host, which creates the entities of
+    /// the kind. If the turn that passed the host to the region (the actor that passes on the
+    /// messages of the kind) was undone, the host no longer exists.
     host: Weak<()>,
 }
 

@@ -103,7 +103,7 @@ pub(crate) enum Order {
     /// Request to stop the receiver `target`.
     Stop { target: Owned },
     /// Report that the sending node no longer holds an address that the receiving node has
-    /// exported. `travels` is the number of times that the address has arrived.
+    /// exported. `travels` is the number of times that the sending node has received the address.
     Release { slot: Slot, travels: u64 },
     /// Report that the frames with the numbers `from` to `to` have not arrived.
     Lost { from: u64, to: u64 },

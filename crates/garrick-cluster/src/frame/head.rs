@@ -58,7 +58,7 @@ pub(crate) struct Head {
     /// Sequence number of the last frame that the sender confirms. The sender has handled all
     /// frames up to this one, or has reported their loss and received a confirmation of the report.
     pub(crate) taken: u64,
-    /// Sequence number of the last order (an entry that is sent again until it is confirmed) that
+    /// Sequence number of the latest order (an entry that is sent again until it is confirmed) that
     /// the sender has handled.
     pub(crate) orders: u64,
     /// Sequence number of the receiver's newest session that the sender has declared lost. 0 if the

@@ -26,7 +26,7 @@ impl Watches {
     }
 
     /// If there are many watches, removes the cancelled ones, and returns them. The caller must
-    /// drop their notices at a point where foreign code may run.
+    /// drop the notices at a point at which foreign code is allowed to run.
     #[must_use]
     pub(super) fn take_cancelled(&mut self) -> Vec<(u64, Notice)> {
         if self.all.len() < self.sweep_at.max(SWEEP_MIN) {

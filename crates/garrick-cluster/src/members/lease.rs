@@ -22,14 +22,15 @@ const TOO_LATE: &str = "the shard was handed over before the turn has ended";
 /// ends after the end of the lease must wait: it is committed if the node is still a member, and is
 /// undone otherwise.
 ///
-/// A turn that has waited takes effect only when its worker is free, and the lease may end before.
-/// So the worker looks at the lease and at the tenure again, immediately before the effects. What
-/// remains is the time between this look (or the end of the handler, for a turn that need not wait)
-/// and the effects. If the thread is paused in this time, or if the waker of an asker blocks before
-/// the turn's other answers are published, effects may come after the end of the lease. Effects
-/// that other actors or nodes have seen are never taken back.
+/// A turn that has waited takes effect only when its worker is free. By then, the lease may have
+/// ended. So the worker checks the lease and the tenure again, immediately before the effects.
+/// There is still some time between this check and the effects. For a turn that need not wait,
+/// there is some time between the end of the handler and the effects. If the thread is paused in
+/// between, or if the waker of an asker blocks before the turn's other answers are published,
+/// effects may come after the end of the lease. Effects that other actors or nodes have seen are
+/// never taken back.
 pub(crate) struct Lease {
-    /// End of the lease. 0 if the lease has ended for good.
+    /// Time at which the lease ends. 0 if the lease has ended for good.
     until: AtomicU64,
     /// Turns that ended while the lease was not valid.
     held: Mutex<Vec<(Arc<Tenure>, Pending)>>,
@@ -56,19 +57,20 @@ impl Lease {
         self.until.load(Relaxed) == 0
     }
 
-    /// Returns the end of the lease. 0 if the lease has ended for good.
+    /// Returns the time at which the lease ends. Returns 0 if the lease has ended for good.
     pub(crate) fn until(&self) -> Nanos {
         self.until.load(Relaxed)
     }
 
-    /// Returns the number of held turns.
+    /// Returns the number of held turns: those that ended while the lease was not valid.
     pub(crate) fn held_turns(&self) -> usize {
         lock(&self.held).len()
     }
 
     /// Makes the lease valid until `until`, unless it has ended or is already valid for longer. If
-    /// the lease is valid at `now`, commits the held turns. A renewal that is confirmed too late
-    /// commits nothing: another node may have taken the shards over.
+    /// the lease is valid at `now`, commits the held turns, which ended while the lease was not
+    /// valid. A renewal that is confirmed too late commits nothing: another node may have taken the
+    /// shards over.
     pub(crate) fn renew(&self, until: Nanos, now: Nanos) {
         let mut held = lock(&self.held);
         if self.is_over() {
@@ -85,7 +87,8 @@ impl Lease {
         }
     }
 
-    /// Ends the lease for good, and undoes the held turns.
+    /// Ends the lease for good, and undoes the held turns, which ended while the lease was not
+    /// valid.
     pub(crate) fn end(&self) {
         let mut held = lock(&self.held);
         self.until.store(0, Relaxed);
@@ -119,8 +122,8 @@ impl Drop for Lease {
 
 /// State of a tenure (the time in which a node owns a shard): the shard is not being handed over.
 const OPEN: u8 = 0;
-/// State of a tenure: the shard is being handed over. In this state, a turn that has ended takes
-/// effect only while it is counted in `commits`, and the shard is given away only after that.
+/// State of a tenure: the shard is being handed over. In this state, a turn that takes effect is
+/// counted in `commits`. The shard is given away only when no turn is counted.
 const CLOSES: u8 = 1;
 /// State of a tenure: the node no longer owns the shard.
 const CLOSED: u8 = 2;
@@ -128,20 +131,21 @@ const CLOSED: u8 = 2;
 /// The time in which a node owns a shard. All entities of the shard share the tenure.
 ///
 /// A shard that is handed over gets its new owner when its entities have ended, or after a time
-/// limit. After the shard has a new owner, turns of entities that have not ended are undone. The
-/// state of a tenure first changes from open to closing, and later to closed. If a turn finds an
-/// open tenure and a valid lease, the turn takes effect at once, long before the tenure is closed.
+/// limit. As soon as the shard has a new owner, turns of entities that still run on the old owner
+/// are undone. The state of a tenure first changes from open to closing, and later to closed. If a
+/// turn finds an open tenure and a valid lease, the turn takes effect at once, long before the
+/// tenure is closed.
 pub(crate) struct Tenure {
     lease: Arc<Lease>,
     stage: AtomicU8,
-    /// Number of turns that have waited, and that are just taking effect. Their commits wake
-    /// askers, so the lock is not held in the meantime. Locked when a commit begins and when the
-    /// tenure ends, so that no commit begins after the end. A tenure that follows another one in
-    /// the same shard shares the number with it.
+    /// Number of turns that were held back, and whose commits are running just now. A commit wakes
+    /// askers, so the lock is not held during a commit. The lock is taken when a commit begins and
+    /// when the tenure ends, so that no commit begins after the end. Successive tenures of a shard
+    /// share this number.
     commits: Arc<Mutex<usize>>,
 }
 
-/// A turn that is just taking effect. Counted until it is dropped.
+/// Guard of a turn that is taking effect. The turn is counted until the guard is dropped.
 struct Committing<'a>(&'a Mutex<usize>);
 
 impl Drop for Committing<'_> {
@@ -160,7 +164,8 @@ impl Tenure {
         }
     }
 
-    /// Creates the tenure that follows this one, which is over, in the same shard.
+    /// Creates the next tenure (time in which a node owns a shard) of the same shard. This tenure
+    /// must be over.
     pub(crate) fn next(&self, lease: Arc<Lease>) -> Self {
         Self {
             commits: Arc::clone(&self.commits),
@@ -195,14 +200,14 @@ impl Tenure {
     }
 
     /// Records that the shard is given to another node. From then on, no turn begins to take
-    /// effect. Turns that have begun before may go on ([`Tenure::is_committing`]).
+    /// effect. Turns that are already taking effect continue ([`Tenure::is_committing`]).
     pub(crate) fn end(&self) {
         let _commits = lock(&self.commits);
         self.stage.store(CLOSED, Relaxed);
     }
 
-    /// Returns true if turns of the shard that have waited are just taking effect. If the tenure is
-    /// over and this is false, no turn of it has an effect any more.
+    /// Returns true if some turns of the shard that were held back are taking effect just now. If
+    /// the tenure is over and the result is false, no turn of the tenure will take effect.
     pub(crate) fn is_committing(&self) -> bool {
         *lock(&self.commits) > 0
     }

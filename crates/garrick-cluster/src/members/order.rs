@@ -51,8 +51,9 @@ pub(crate) enum Order {
 
 impl Owner {
     /// Returns true if the owners are equal, or if both are `HandsOver`, with any lists of nodes.
-    /// In both cases, a region that knows `self` need not be told about `other`, as long as the
-    /// record of the shard has not changed.
+    /// In both cases, the placer need not send `other` to a region (the actor that passes on the
+    /// messages of a kind) that has received `self`, as long as the record of the shard has not
+    /// changed.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         matches!((self, other), (Self::HandsOver(_), Self::HandsOver(_))) || self == other
     }

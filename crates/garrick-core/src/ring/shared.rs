@@ -102,7 +102,8 @@ impl End {
         self.gone.load(Acquire)
     }
 
-    /// Returns the current count, for `Debug` output and for `Drop`.
+    /// Returns the number of values that have passed this end, by a relaxed load. Used for `Debug`
+    /// output and in `Drop`.
     pub(super) fn count_relaxed(&self) -> usize {
         // Relaxed: no slot is accessed based on it, except by `Shared::drop`, which is alone.
         self.count.load(Relaxed)

@@ -44,7 +44,7 @@ pub(crate) struct Env {
     pub(crate) post: Arc<Post>,
     /// Object that receives the answer of the stage when the stage is asked what it is waiting for.
     pub(crate) roll_call: Arc<RollCall>,
-    /// The stage's current vote and its restarts.
+    /// The stage's current vote on stopping the graph, and the stage's restarts and panics.
     pub(crate) desk: Desk,
     /// Counters of the stage.
     pub(crate) work: Work,
@@ -77,11 +77,11 @@ pub(crate) struct Runner<S: Stage> {
     /// The parts of the graph that this runner uses. `None` after the graph was notified of the end
     /// of the stage.
     env: Option<Env>,
-    /// The condition that the last step returned for the next step.
+    /// The condition that the latest step returned for the next step.
     wait: Wait,
-    /// The last vote of the stage, or [`Paper::NotAsked`] before the first vote.
+    /// The latest vote of the stage, or [`Paper::NotAsked`] before the first vote.
     vote: Paper,
-    /// True while the stage's loop counts the stage as resting.
+    /// True while the loop (cycle of stages) that contains this stage counts the stage as resting.
     rests: bool,
     /// Time at which the grace period of the stage's loop ends, if the period has begun.
     grace: Cell<Option<Nanos>>,
@@ -238,7 +238,7 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Publishes the stage's vote on stopping the graph, if the last step has changed this vote.
+    /// Publishes the stage's vote on stopping the graph, if the latest step has changed the vote.
     #[cold]
     fn cast(&mut self) {
         let Some(env) = &mut self.env else { return };

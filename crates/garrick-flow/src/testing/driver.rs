@@ -53,9 +53,9 @@ pub struct StageDriver<'a, S> {
     graph: &'a Graph,
     /// The stage, or `None` after it has ended.
     stage: Option<S>,
-    /// The condition that the last step returned for the next step.
+    /// The condition that the latest step returned for the next step.
     wait: Wait,
-    /// The stage's current vote and its restarts.
+    /// The stage's current vote on stopping the graph, and the stage's restarts and panics.
     desk: Desk,
     /// The current time of the stage's clock.
     now: Nanos,

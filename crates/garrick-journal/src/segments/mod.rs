@@ -44,7 +44,8 @@ pub use compact::Compacted;
 pub use open::{Opened, Torn};
 pub use progress::Progress;
 pub(crate) use progress::Report;
-/// Default size in bytes at which a segment is full. No more groups are added to a full segment.
+/// Default size in bytes at which a segment is full. No more groups of events are added to a full
+/// segment.
 const SEGMENT_BYTES: u64 = 64 << 20;
 
 /// Maximum size of a segment in bytes. Positions in a segment have 32 bits.
@@ -74,8 +75,8 @@ impl Options {
         Self::default()
     }
 
-    /// Sets the size in bytes at which a segment is full. No more groups are added to a full
-    /// segment. The default is 64 MiB.
+    /// Sets the size in bytes at which a segment is full. No more groups of events are added to a
+    /// full segment. The default is 64 MiB.
     ///
     /// # Panics
     /// Panics if the size is zero or greater than 1 GiB.
@@ -162,14 +163,14 @@ impl Options {
 pub struct SegmentLog {
     files: Arc<dyn Files>,
     options: Options,
-    /// Segments by number. The next group is added to the last one.
+    /// Segments by number. The next group of events is added to the last segment.
     segments: BTreeMap<u32, Segment>,
     index: Index,
     /// Number of the oldest needed segment. Older segments are removed.
     oldest_needed: u32,
-    /// Sequence number of the next group to append.
+    /// Sequence number of the next group of events to append.
     next_group: u64,
-    /// True if the last segment must not be written again.
+    /// True if the last segment is complete, so that no more groups of events are written to it.
     is_closed: bool,
     /// Files of snapshots that are no longer valid, but could not be removed.
     left: Vec<(JournalId, u64)>,
@@ -185,7 +186,7 @@ pub struct SegmentLog {
     tended: Tended,
     /// The most recently read parts of segments.
     cache: Cache,
-    /// Bytes of the next group.
+    /// Encoded bytes of the next group of events.
     buffer: Vec<u8>,
     /// Counters of the disk since the log was opened.
     counts: Arc<DiskCounts>,

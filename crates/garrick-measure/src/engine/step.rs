@@ -11,7 +11,7 @@ use crate::scenario::{Contender, Measured, Size};
 /// Work that must not be done inside a turn.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Create the contenders of the plan with this index.
+    /// Create the contenders of the plan that has this index.
     Lay(usize),
     /// Run a trial.
     Try(Trial),

@@ -151,8 +151,7 @@ fn checked(plan: &Plan, turns: u64, watch: &Stopwatch) -> Span {
     span
 }
 
-/// Does the work that one actor would do in all its turns, in a single loop. Returns the number of
-/// turns.
+/// Does the work of all turns of one actor in a single loop. Returns the number of turns.
 fn at_a_stretch(plan: &Plan) -> u64 {
     let work = Work::of(plan.grain);
     iter::repeat_n(work, plan.turns as usize)

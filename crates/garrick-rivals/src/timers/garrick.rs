@@ -151,7 +151,7 @@ impl Actor for Busy {
 
 /// An actor whose mailbox is never empty.
 struct Flooded {
-    /// Number of unhandled messages from the last flood.
+    /// Number of unhandled messages from the latest flood.
     left: usize,
 }
 

@@ -87,7 +87,7 @@ impl Chain {
 pub(crate) enum Push {
     /// The cell was idle, so the pusher now holds its token: the right to notify the owner. The
     /// oldest envelope of the chain carries the token. The pusher must push this envelope to the
-    /// ready stack of the worker that owns the cell.
+    /// ready stack (the list of cells that have become ready) of the worker that owns the cell.
     Token,
     /// Another thread already notifies the owner (holds the token), so the owner will take the
     /// chain (the list of pushed envelopes).
@@ -140,8 +140,8 @@ impl Header {
         self.inbox.load(Relaxed) == DOOR
     }
 
-    /// Pushes a chain (a list of envelopes) to the inbox (README, step 1). The cell must not be a
-    /// door (a function behind an address).
+    /// Pushes a chain (a list of envelopes) to the inbox (`cell/README.md`, step 1). The cell must
+    /// not be a door (a function behind an address).
     ///
     /// # Safety
     /// The caller has a reference to the cell, and owns the chain.
@@ -178,8 +178,8 @@ impl Header {
         }
     }
 
-    /// Takes the token of an idle cell: the right to notify the owner. Returns false if another
-    /// thread has the token (README, step 3). Only the owner calls this.
+    /// Takes the token (the right to notify the owner) of an idle cell. Returns false if another
+    /// thread has the token (`cell/README.md`, step 3). Only the owner calls this.
     #[must_use]
     pub(crate) fn try_hold(&self) -> bool {
         // Relaxed: the owner's fields are handed on by the shared queue; nothing is read here.
@@ -189,7 +189,7 @@ impl Header {
     }
 
     /// Takes all envelopes, newest first, and gives back the token, which is the right to notify
-    /// the owner (README, steps 2 and 4). Only an owner that has the token calls this.
+    /// the owner (`cell/README.md`, steps 2 and 4). Only an owner that has the token calls this.
     pub(crate) fn take_and_idle(&self) -> *mut Envelope {
         // Acquire: pairs with the Release in `push`. Release: pairs with the Acquire in `push`;
         // publishes the home to the next thread that takes the token.

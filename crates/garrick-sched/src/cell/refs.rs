@@ -165,8 +165,8 @@ impl Header {
         check_sum(self.shared_refs.fetch_add(1, Relaxed), 1);
     }
 
-    /// Drops one reference to the cell. Called by a thread that does not own the cell (README, step
-    /// 6).
+    /// Drops one reference to the cell. Called by a thread that does not own the cell
+    /// (`cell/README.md`, step 6).
     #[inline]
     pub(crate) fn drop_foreign(&self) -> Dropped {
         self.check_alive();
@@ -233,8 +233,9 @@ impl Header {
         self.state().is_scheduled() && self.shared_refs.load(Relaxed) == 0
     }
 
-    /// Moves the local count to the shared count. Called before the cell is given away (README,
-    /// step 3). The cell is not freed, because it is scheduled. Only the owner calls this.
+    /// Moves the local count to the shared count. Called before the cell is given away
+    /// (`cell/README.md`, step 3). The cell is not freed, because it is scheduled. Only the owner
+    /// calls this.
     pub(crate) fn share_refs(&self) {
         self.check_alive();
         debug_assert!(
@@ -254,8 +255,8 @@ impl Header {
     }
 
     /// Makes the cell an orphan (a cell without an owner), and adds one reference, which the caller
-    /// owns (README, step 7). Only an owner that has the token (the right to notify the owner)
-    /// calls this.
+    /// owns (`cell/README.md`, step 7). Only an owner that has the token (the right to notify the
+    /// owner) calls this.
     pub(crate) fn orphan_refs(&self) {
         // SAFETY: owner field.
         let local = self

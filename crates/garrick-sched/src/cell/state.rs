@@ -52,8 +52,8 @@ pub(crate) struct Home(u64);
 
 impl Home {
     pub(crate) const NOBODY: Self = Self(0);
-    /// The value for a thread that is not a worker. No cell has this home, not even a cell without
-    /// an owner.
+    /// The value for a thread that is not a worker. No cell has this value as its home (the number
+    /// of its owner), not even a cell without an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
     /// Returns the value that stands for worker number `number`, which must not be 0.
@@ -208,9 +208,9 @@ impl fmt::Debug for State {
 impl Header {
     /// Returns the state word. The load is relaxed. A thread other than the owner uses only the
     /// part `home` (the number of the owner) of the word, and never reads the number of its own
-    /// worker there (README, invariant 1). The exception is a visitor (a thread that handles
-    /// messages for a worker in a long turn). A visitor uses the whole word, and adds fences
-    /// ([`Header::snapshot`]).
+    /// worker there (`cell/README.md`, invariant 1). The exception is a visitor (a thread that
+    /// handles messages for a worker in a long turn). A visitor uses the whole word, and adds
+    /// fences ([`Header::snapshot`]).
     #[inline]
     pub(crate) fn state(&self) -> State {
         State(self.state.load(Relaxed))
@@ -218,7 +218,7 @@ impl Header {
 
     /// Stores the state word. The store is relaxed. When the cell leaves this worker, the shared
     /// queue publishes the change of the home (the number of the owner). When the cell comes to
-    /// this worker, the inbox publishes the change (README, steps 3 and 4).
+    /// this worker, the inbox publishes the change (`cell/README.md`, steps 3 and 4).
     #[inline]
     fn store(&self, state: u64) {
         self.state.store(state, Relaxed);

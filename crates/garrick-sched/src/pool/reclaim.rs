@@ -111,7 +111,7 @@ pub(super) struct Reclaim {
     /// the last period of observation (watch) began.
     arrived: usize,
     /// For each stack of the depot (the free blocks that all threads share), its lowest height
-    /// since the last period of observation (watch) began.
+    /// since the latest period of observation (watch) began.
     lows: [usize; CLASSES],
     /// Number of periods of observation (watches) that have begun so far.
     watches: u64,
@@ -184,7 +184,7 @@ struct Sweep {
     /// blocks that all threads share). These blocks are neither in the depot nor in use.
     held: u64,
     /// Number of slabs (large pieces of memory), of all size classes, that were given back to the
-    /// operating system since the last period of observation ended.
+    /// operating system since the latest period of observation ended.
     given: usize,
 }
 

@@ -15,8 +15,8 @@ use crate::chance::{check_per_mille, nanos_of};
 
 /// The disks of the nodes, as returned by [`Sim::disks`](crate::Sim::disks).
 ///
-/// A disk without a rule has no faults and no limit. But even then, a crash of its node may lose
-/// unsynced data.
+/// A disk without a rule has no faults and no limit. Even without a rule, a crash of its node may
+/// lose unsynced data.
 #[derive(Debug)]
 pub struct Disks {
     room: Arc<Room>,
@@ -95,9 +95,9 @@ impl DiskRule<'_> {
         self.set(|rule| rule.loses_all = true)
     }
 
-    /// Lets the node crash within a turn. The probability of a crash before each operation of a
-    /// turn is `per_mille` / 1000. If the node crashes, the operation has no effect, and the rest
-    /// of the turn is not executed. Such a crash counts as one of the crashes that
+    /// Lets the node that has the disk crash within a turn. The probability of a crash before each
+    /// operation of a turn is `per_mille` / 1000. If the node crashes, the operation has no effect,
+    /// and the rest of the turn is not executed. Such a crash counts as one of the crashes that
     /// [`Faults`](crate::Faults) allows for the node. By default, a node crashes only between two
     /// turns.
     ///

@@ -26,9 +26,9 @@ pub trait Strategy<A: Action> {
     fn begin(&mut self) -> bool;
 
     /// Records that the last chosen step, or the setup before the first step, has caused `action`.
-    /// So `action` is enabled now, or will be enabled when the earlier actions of its chain have
-    /// happened. Called after the step and before the next call of `choose`, in the order in which
-    /// the actions were caused.
+    /// So `action` is enabled now, or will be enabled when the actions before it in its chain
+    /// ([`Action::chain`]) have happened. Called after the step and before the next call of
+    /// `choose`, in the order in which the actions were caused.
     fn caused(&mut self, action: A) {
         let _ = action;
     }

@@ -21,9 +21,10 @@
 //! there are never more wake-ups in progress than values, and a sequence of values wakes the
 //! workers one after another.
 //!
-//! A searching receiver that finds no value goes back to waiting, and then checks every place. If
-//! there is a value, the receiver leaves the list and counts as searching again. The value may have
-//! arrived while this receiver was searching, so that no other receiver was woken for it.
+//! A searching receiver that finds no value goes back to waiting, and then checks all queues and
+//! deques. If there is a value, the receiver leaves the list and counts as searching again. The
+//! value may have arrived while this receiver was searching, so that no other receiver was woken
+//! for it.
 //!
 //! A woken future does not count as searching, because it is not known when the future will be
 //! polled. But a future, too, wakes the next receiver when its own search is over.

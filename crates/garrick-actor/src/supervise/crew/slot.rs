@@ -16,11 +16,13 @@ use crate::supervise::policy::{Decision, Policy, Shutdown};
 /// classes of its children.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// The child is being started or stopped. The plan waits until this is done.
+    /// The child is being started or stopped. A plan (a set of children to stop and start) waits
+    /// until the child is up or has stopped.
     Busy,
     /// The child is up and is not marked for removal.
     Good,
-    /// The child has failed or is marked for removal. The plan must stop it.
+    /// The child has failed or is marked for removal. A plan (a set of children to stop and start)
+    /// must stop the child.
     Bad,
     /// The child is down and is not marked for removal.
     Down,
@@ -32,7 +34,7 @@ pub(in crate::supervise) struct Slot {
     pub(in crate::supervise) policy: Policy,
     pub(in crate::supervise) member: Box<dyn Member>,
     /// State of the child. Only the [`Crew`](super::Crew) changes `state` and `is_doomed`, because
-    /// each change must also be recorded in the child's plan.
+    /// each change must also be recorded in the child's plan (a set of children to stop and start).
     pub(super) state: ChildState,
     /// True if the child must be removed after it has stopped.
     pub(super) is_doomed: bool,
@@ -42,7 +44,7 @@ pub(in crate::supervise) struct Slot {
     /// True once the child has been asked to stop for good.
     pub(in crate::supervise) is_ending: bool,
     /// Number of actors that were created for this child so far. The task that runs these actors
-    /// has the same count.
+    /// keeps the same count.
     pub(in crate::supervise) incarnation: u32,
     /// Number of consecutive restarts. Reset when the child has been up for long enough.
     streak: u32,

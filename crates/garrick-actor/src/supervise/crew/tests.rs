@@ -1,5 +1,6 @@
-//! Random tests. A crew consists of the children of a supervisor and the plans for them. Each test
-//! applies the same events to a crew and to a simple model of the crew.
+//! Random tests. A crew consists of the children of a supervisor, and of the plans by which they
+//! are stopped and started. Each test applies the same events to a crew and to a simple model of
+//! the crew.
 
 use std::collections::BTreeSet;
 
@@ -116,8 +117,8 @@ impl PlainPlan {
     }
 }
 
-/// A simple model of a crew (the children of a supervisor and the plans for them). The model stores
-/// everything in lists, and searches each list from the start.
+/// A simple model of a crew (the children of a supervisor, and the plans by which they are stopped
+/// and started). The model stores everything in lists, and searches each list from the start.
 struct Plain {
     strategy: Strategy,
     children: Vec<Child>,
@@ -265,8 +266,8 @@ impl Plain {
 struct Pair {
     crew: Crew,
     plain: Plain,
-    /// Delays that are not over yet. Each entry contains the number of the plan in the crew (the
-    /// children of the tested supervisor), and the number of the same plan in the model.
+    /// Delays that are not over yet. Each entry contains the number of a plan (a set of children to
+    /// stop and start) in the tested crew, and the number of the same plan in the model.
     waits: Vec<(u64, u64)>,
     added: Id,
 }

@@ -1,5 +1,6 @@
 //! Partners: two cells (tasks) of different workers that send messages only to each other. One of
-//! the two cells is moved to the worker of the other one (README.md, seats).
+//! the two cells is moved to the worker of the other one (`README.md` in this folder, section
+//! "Seats").
 
 use std::cell::Cell;
 

@@ -103,9 +103,10 @@ impl Worker {
         }
     }
 
-    /// Called after an activation that may have been long and has left messages. Does the work that
-    /// must not wait for the next regular check (the next fair pick). Counts the activation if it
-    /// was not timed, and takes a census if one was requested.
+    /// Called after an activation that has not handled all of its messages. Does the work that must
+    /// not wait for the worker's next regular check (the next fair pick). If the activation was
+    /// long and was not timed, counts it. If a census was requested, takes it (counts the waiting
+    /// messages).
     pub(super) fn look_after(&self) {
         if self.lane.has_seen_long() && self.lane.looks(self.progress(), || self.now()) {
             // The loop may be in the middle of a block.
@@ -135,8 +136,9 @@ impl Worker {
     }
 
     /// Checks if a guest (a thread that waits for an answer) has run a long activation of this
-    /// worker without counting it. If the lookout thread has seen one, records that the worker woke
-    /// at the time when that activation was first seen, and returns this time.
+    /// worker without counting it. If the lookout (a thread that observes the workers) has seen
+    /// such an activation, records that the worker woke when the activation was first seen, and
+    /// returns this time. Otherwise returns `None`.
     #[inline]
     pub(crate) fn count_missed(&self) -> Option<Nanos> {
         let since = self.lane.missed(self.shown.picks())?;
@@ -182,8 +184,8 @@ impl Worker {
     }
 
     /// Begins an activation outside of the worker's loop. Either the cell belongs to another
-    /// worker, which has lent it, or the turn of the cell was away and has come back. Does nothing
-    /// if the work of each kind of task is not counted.
+    /// worker, which has lent it, or the cell's turn has blocked outside of its worker and has come
+    /// back. Does nothing if the work of each kind of task is not counted.
     pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         if !self.lane.counts() {
             return;

@@ -64,9 +64,9 @@ impl Worker {
         }
     }
 
-    /// Gives the next turn a [`departure`](crate::runtime::departure), which records the time when
-    /// the turn's messages are sent, if it is time to measure how long messages wait. The next turn
-    /// is the first turn of a timed activation.
+    /// If it is time to measure how long messages wait, gives the next turn a
+    /// [`departure`](crate::runtime::departure), which records the time when the messages of that
+    /// turn are sent. Called before the first turn of a timed activation.
     pub(super) fn measure_departure(&self, table: &Table) {
         // A trail must not be set in a turn whose commit is decided later.
         if !table.commits_later
@@ -89,8 +89,8 @@ impl Worker {
 
     /// Takes the trail (trace context) out of a note, which is the oldest envelope of the mailbox.
     /// If the trail is a departure (the record of a sending time), counts how long the next message
-    /// has waited. Otherwise, if `goes_on` is true, the trail becomes the trail of the turn that
-    /// handles this message.
+    /// has waited. Otherwise, if `goes_on` is true, the turn that handles the next message gets the
+    /// trail.
     #[cold]
     pub(crate) fn take_trail(&self, cell: CellPtr, goes_on: bool) {
         let note = cell.take_oldest();

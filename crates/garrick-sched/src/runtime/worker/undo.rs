@@ -27,10 +27,10 @@ impl Worker {
         self.undo_keeping(None)
     }
 
-    /// Undoes the effects of the turn, as [`Worker::undo`] does. If there is a cell `undecided`, it
-    /// is the running cell, and earlier parts of its turn wait for a decision. Then the cell stays
-    /// scheduled and is in no run queue. So the destructors of messages only add messages to its
-    /// mailbox.
+    /// Undoes the effects of the turn, as [`Worker::undo`] does. `undecided` is the running cell if
+    /// earlier parts of its turn still wait for the decision to commit or undo them. This cell
+    /// stays scheduled, but is in no run queue. So the destructors of messages can add messages to
+    /// its mailbox, but cannot make the cell run.
     #[cold]
     pub(crate) fn undo_keeping(&self, undecided: Option<CellPtr>) -> bool {
         self.send_from_home();
@@ -217,8 +217,8 @@ impl Worker {
         self.shared.count_dead_letters(name, reason, count);
     }
 
-    /// Returns the reason why the messages that a task leaves are counted as dead letters. The
-    /// destructors of the task's state call this.
+    /// Returns the reason why the messages that a task leaves behind are counted as dead letters.
+    /// Called by the destructors of the task's state.
     pub(crate) fn leave_reason(&self) -> LetterReason {
         self.leaves.get().unwrap_or_else(|| self.end_reason())
     }
