@@ -58,7 +58,6 @@ impl Index<&str> for Point {
 /// A parameter and all values that it takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Axis {
-    /// Name of the parameter.
     pub(crate) name: String,
     /// Values of the parameter, in the order in which they are measured.
     pub(crate) values: Vec<u64>,

@@ -68,10 +68,8 @@ fn contenders(effort: &Effort) -> Vec<Contender> {
     ours(&DICTIONARY, size, &params, dictionary)
 }
 
-/// The map that the dictionary owns.
 type Map = HashMap<u32, u32>;
 
-/// A request of a worker.
 #[derive(Clone, Copy)]
 enum Request {
     Read(u32),

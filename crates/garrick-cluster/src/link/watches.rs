@@ -6,7 +6,8 @@ use hashbrown::HashMap;
 /// Minimum number of watches before cancelled watches are removed.
 const SWEEP_MIN: usize = 64;
 
-/// Notices of watches of actors on the other node, by the numbers of the watches.
+/// Watches of actors on the other node. The key is the number of a watch. The value notifies the
+/// code that watches the actor.
 #[derive(Default)]
 pub(super) struct Watches {
     all: HashMap<u64, Notice>,

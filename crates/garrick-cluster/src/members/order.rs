@@ -15,8 +15,8 @@ pub(crate) enum Owner {
     Here,
     /// Another node owns the shard.
     Far(NodeName),
-    /// Another node owns the shard, and hands it over. This node must tell the owner that it sends
-    /// no more messages.
+    /// Another node owns the shard, and hands it over. This node must tell the owner that this node
+    /// sends no more messages for the shard.
     Leaving(NodeName),
     /// This node owns the shard, and hands it over. The listed nodes must announce that they send
     /// no more messages.

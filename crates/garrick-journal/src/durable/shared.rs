@@ -74,9 +74,9 @@ impl Core {
         lock(&self.figures.names).remove(name);
     }
 
-    /// Writes at most [`GROUPS_MAX`] groups of waiting turns. The turns that end meanwhile form the
-    /// next group. Returns true if turns are still waiting, so that the caller must call this
-    /// method again.
+    /// Writes at most [`GROUPS_MAX`] groups of waiting turns. Turns that end while a group is being
+    /// written form the next group. Returns true if turns are still waiting, so that the caller
+    /// must call this method again.
     ///
     /// The number of groups is limited, because the caller may occupy a worker.
     #[must_use]
@@ -164,7 +164,7 @@ impl Core {
         self.tend();
     }
 
-    /// Lets the log remove events that are no longer needed. The log chooses the time.
+    /// Lets the log remove events that are no longer needed. The log decides when to do this.
     pub(super) fn tend(&self) {
         let _ = self.guarded(|log| {
             log.tend();

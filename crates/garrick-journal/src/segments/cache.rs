@@ -14,7 +14,7 @@ use crate::frame::size_of;
 /// Number of bytes that are read from a segment at a time.
 const PART_BYTES: u64 = 16 << 10;
 
-/// Maximum number of parts that are kept: 4 MiB.
+/// Maximum number of parts of segments in the cache. A full cache contains 4 MiB.
 const PARTS_MAX: usize = 256;
 
 /// A cached part of a segment.
@@ -32,7 +32,8 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// Returns the cached bytes at a place, if they begin with a whole frame.
+    /// Returns the cached bytes at `place` (a position in a segment), if they begin with a whole
+    /// frame. Otherwise returns `None`.
     pub(super) fn frame_at(&self, place: Place) -> Option<&[u8]> {
         let part = self.parts.get(&key_of(place))?;
         let bytes = part
@@ -42,8 +43,8 @@ impl Cache {
         Some(bytes)
     }
 
-    /// Reads the part that contains a place. After that, [`Cache::frame_at`] returns the frame at
-    /// the place, unless the frame extends into the next part.
+    /// Reads the part of the segment that contains `place`. After that, [`Cache::frame_at`] returns
+    /// the frame at `place`, unless the frame extends into the next part.
     pub(super) fn load(&mut self, segment: &mut Segment, place: Place) -> Result<(), JournalError> {
         let (key, is_known) = (key_of(place), self.frame_at(place).is_some());
         self.uses += 1;

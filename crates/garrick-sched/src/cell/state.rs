@@ -99,7 +99,6 @@ impl State {
         Self(home.0 | NEWBORN)
     }
 
-    /// Returns the bits of this state word.
     #[inline]
     pub(super) const fn bits(self) -> u64 {
         self.0

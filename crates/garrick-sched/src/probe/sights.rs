@@ -118,8 +118,9 @@ impl Sights {
         self.current
     }
 
-    /// Finds the first long activation with a number after `since` and up to `to`. Returns the time
-    /// at which another thread first saw this activation.
+    /// Finds the first activation with a number after `since` and up to `to` that was long: other
+    /// threads have seen it more than once. Returns the time at which another thread first saw this
+    /// activation.
     pub(super) fn long_since(&self, since: u32, to: u32) -> Option<Nanos> {
         let mut all = self.past.iter().chain(&self.current);
         let long = all.find(|sight| sight.is_in(since, to) && sight.glances > 1);

@@ -24,7 +24,7 @@ use crate::writer::Write;
 /// is freed.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Number of encrypted bytes after which the scribe lets other actors run.
+/// Number of encrypted bytes after which the scribe (the actor that writes) lets other actors run.
 const SHARE_BYTES: usize = 256 * 1024;
 
 /// Arguments of the scribe, the actor that writes.
@@ -46,7 +46,8 @@ struct Scribe {
     out: BytesMut,
     /// Replies to send when all bytes of `out` have been written.
     written: Vec<Reply<()>>,
-    /// Number of bytes that the scribe has written since it last let other actors run.
+    /// Number of bytes that the scribe (the actor that writes) has written since it last let other
+    /// actors run.
     share: usize,
 }
 

@@ -9,8 +9,8 @@
 //! sender to one receiver. Each chain has a random priority. The next action is always the enabled
 //! action whose chain has the highest priority. At `depth - 1` random steps, the chain that would
 //! be next gets a priority below all initial priorities. A bug that needs `depth` ordering
-//! constraints is found in a run of `n` steps and `c` chains with a probability of at least `1 / (c
-//! * n^(depth - 1))`.
+//! constraints is found in a run of `n` steps and `c` chains with a probability of at least
+//! `1 / (c * n^(depth - 1))`.
 //!
 //! The priority of a chain is a hash of the seed and the chain, so a choice needs no table. Only
 //! the chains with lowered priorities are listed, and their number is less than `depth`.
