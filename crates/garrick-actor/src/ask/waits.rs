@@ -142,7 +142,8 @@ impl Wait {
         Self { asker: id, place }
     }
 
-    /// Returns a circle of waiting actors that can be reached from the asker, if there is one.
+    /// Searches for a circle of waiting actors that can be reached from the asker. Returns the
+    /// circle, or `None` if the search finds none.
     pub(crate) fn circle(&self) -> Option<Circle> {
         circle_from(self.asker)
     }
@@ -168,7 +169,8 @@ impl Drop for Wait {
     }
 }
 
-/// Returns a circle of waiting actors that can be reached from `start`, if there is one.
+/// Searches for a circle of waiting actors that can be reached from `start`. Returns the circle, or
+/// `None` if the search finds none.
 pub(crate) fn circle_from(start: TaskId) -> Option<Circle> {
     let mut search = Search {
         path: Vec::new(),

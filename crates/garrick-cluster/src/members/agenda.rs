@@ -97,8 +97,7 @@ impl Agenda {
     }
 
     /// Returns the numbers of the shards that the node should claim. If `changed` is given, returns
-    /// only shards in `changed`. If all shards were examined since the last call, returns all of
-    /// them in any case.
+    /// only shards in `changed`, unless all shards were examined since the last call.
     pub(super) fn claims(&mut self, changed: Option<&Changes>) -> Vec<u32> {
         match changed {
             Some(changed) if !self.is_new => {

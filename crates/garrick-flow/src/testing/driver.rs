@@ -104,8 +104,8 @@ impl<'a, S: Stage> StageDriver<'a, S> {
         seen
     }
 
-    /// Checks whether the condition that the last step returned is met, and returns the state of
-    /// the stage. If the last step returned [`Wait::done`], this method drops the stage.
+    /// Checks whether the condition that the latest step returned is met, and returns the state of
+    /// the stage. If the latest step returned [`Wait::done`], this method drops the stage.
     pub fn look(&mut self) -> Seen {
         match self.wait.look(self.graph.lines(), || self.now) {
             Verdict::Due => Seen::Ready,

@@ -45,8 +45,9 @@ const HOME_MASK: u64 = ((1 << HOME_BITS) - 1) << HOME_SHIFT;
 const FLAG_MASK: u64 = 15 | !0 << (HOME_SHIFT + HOME_BITS);
 const POINTER_MASK: u64 = !(HOME_MASK | FLAG_MASK);
 
-/// Number of a worker, shifted to its position in the state word. [`Home::NOBODY`] stands for no
-/// worker.
+/// Number of a worker, shifted to its position in the state word. A cell without an owner has the
+/// number of a gate (an object that can refuse messages to the cells of a sponsor), or
+/// [`Home::NOBODY`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Home(u64);
 
@@ -56,13 +57,14 @@ impl Home {
     /// of its owner), not even a cell without an owner.
     pub(crate) const STRANGER: Self = Self(HOME_MASK);
 
-    /// Returns the value that stands for worker number `number`, which must not be 0.
+    /// Returns the value that stands for the worker or gate with the number `number`, which must
+    /// not be 0.
     pub(crate) const fn new(number: u16) -> Self {
         assert!(number != 0, "0 means nobody");
         Self((number as u64) << HOME_SHIFT)
     }
 
-    /// Returns the number of the worker.
+    /// Returns the number of the worker or gate.
     #[inline]
     pub(crate) const fn number(self) -> u16 {
         (self.0 >> HOME_SHIFT) as u16
@@ -110,7 +112,8 @@ impl State {
         Self(bits)
     }
 
-    /// Returns the owner of the cell.
+    /// Returns the home of the cell: the number of the worker that owns the cell. If no worker owns
+    /// the cell, the home is the number of a gate or [`Home::NOBODY`].
     #[inline]
     pub(crate) const fn home(self) -> Home {
         Home(self.0 & HOME_MASK)
@@ -349,7 +352,7 @@ impl Header {
         self.store(self.state().0 & !APPENDED);
     }
 
-    /// Sets the home (the owner) of the cell.
+    /// Sets the home of the cell: the number of its owner, or of a gate if the cell has no owner.
     #[inline]
     pub(crate) fn set_home(&self, home: Home) {
         debug_assert_ne!(home, Home::STRANGER, "a stranger owns nothing");

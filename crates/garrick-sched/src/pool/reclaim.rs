@@ -108,7 +108,7 @@ fn give_back(_base: *mut u8, _bytes: usize) {}
 pub(super) struct Reclaim {
     stage: Stage,
     /// Number of bytes that have come to the depot (the free blocks that all threads share) since
-    /// the last period of observation (watch) began.
+    /// the latest period of observation (watch) began.
     arrived: usize,
     /// For each stack of the depot (the free blocks that all threads share), its lowest height
     /// since the latest period of observation (watch) began.

@@ -213,8 +213,8 @@ impl Disks {
         self.room.state().set_at_risk(node, at_risk);
     }
 
-    /// Returns the node that has crashed at a disk operation of the last turn, if there is one. The
-    /// actors of this node have not been dropped yet.
+    /// Returns the node that has crashed at a disk operation of the latest turn, if there is one.
+    /// The actors of this node have not been dropped yet.
     pub(crate) fn lost(&self) -> Option<String> {
         self.room.lost()
     }

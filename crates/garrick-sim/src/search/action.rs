@@ -25,8 +25,8 @@ pub trait Strategy<A: Action> {
     /// Begins a run. Returns false if all runs have been made.
     fn begin(&mut self) -> bool;
 
-    /// Records that the last chosen step, or the setup before the first step, has caused `action`.
-    /// So `action` is enabled now, or will be enabled when the actions before it in its chain
+    /// Records that the latest step, or the setup before the first step, has caused `action`. So
+    /// `action` is enabled now, or will be enabled when the actions before it in its chain
     /// ([`Action::chain`]) have happened. Called after the step and before the next call of
     /// `choose`, in the order in which the actions were caused.
     fn caused(&mut self, action: A) {

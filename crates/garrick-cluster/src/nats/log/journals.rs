@@ -34,7 +34,7 @@ pub(super) struct Known {
     /// than the event.
     pub(super) whole: Mark,
     pub(super) saved: SavedStates,
-    /// Positions of some of the last messages, oldest first. Each position consists of the number
+    /// Positions of some of the latest messages, oldest first. Each position consists of the number
     /// of the last event in the message, and of the sequence number of the message.
     marks: VecDeque<Mark>,
     /// Number of messages that were appended since old messages were last marked for removal.

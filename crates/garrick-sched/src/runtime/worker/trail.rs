@@ -76,7 +76,7 @@ impl Worker {
         }
     }
 
-    /// Removes a departure (the record of a sending time) that no turn of the last activation has
+    /// Removes a departure (the record of a sending time) that no turn of the latest activation has
     /// used. Called after an activation.
     pub(super) fn drop_departure(&self) {
         let current = self.trails.current.borrow();
