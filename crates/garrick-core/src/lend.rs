@@ -51,8 +51,8 @@ pub struct Lender<T>(Arc<Value<T>>);
 /// explains the rules.
 pub struct Borrower<T>(Arc<Value<T>>);
 
-/// Guard of a loan. Creating the guard sets `LENT`, and dropping the guard restores the previous
-/// value of `LENT`.
+/// Guard of a loan: a value is lent on this thread while the guard exists. Creating the guard sets
+/// `LENT`, and dropping the guard restores the previous value of `LENT`.
 struct Lent {
     before: *const (),
 }

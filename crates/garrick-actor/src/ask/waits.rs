@@ -26,7 +26,7 @@ use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Number of shards of the wait-for graph, each with its own lock.
 const SHARDS: usize = 16;
-/// Maximum number of questions that one search for a circle of waiting actors visits.
+/// Maximum number of questions that one search for a circle of waiting actors examines.
 const STEPS_MAX: usize = 256;
 
 /// An element of [`Shard::entries`]: a pending question, or a free place for a question. The

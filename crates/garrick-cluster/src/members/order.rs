@@ -41,9 +41,10 @@ pub(crate) enum Order {
     Joined(Arc<Lease>),
     /// The node is no longer a member. All owners are unknown.
     Lost,
-    /// The node has handed its shards over, and will leave. The region accepts no more messages. If
-    /// other nodes run the kind, the region sends them its waiting messages. Then the region
-    /// informs the placer (the actor that decides about shards).
+    /// The node has handed its shards over, and will leave. The region (the actor that passes on
+    /// the messages of a kind) accepts no more messages. If other nodes run the kind, the region
+    /// sends them its waiting messages. Then the region informs the placer (the actor that decides
+    /// about shards).
     Closes { has_hosts: bool },
     /// The node leaves. No order follows this one.
     Left,
@@ -62,6 +63,7 @@ impl Owner {
 /// Implemented by regions: the actors that receive all messages to entities of a kind on a node,
 /// and pass them on.
 pub(crate) trait Regional: Send + Sync {
-    /// Sends an order to the region. In a turn, the order is sent when the turn commits.
+    /// Sends an order to the region (the actor that passes on the messages of a kind). In a turn,
+    /// the order is sent when the turn commits.
     fn order(&self, order: Order);
 }

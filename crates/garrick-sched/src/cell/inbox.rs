@@ -64,7 +64,8 @@ pub(super) fn idle_of(is_bounded: bool) -> *mut Envelope {
     }
 }
 
-/// A list of envelopes that are pushed in one step. The links lead from `newest` to `oldest`.
+/// A list of envelopes (memory blocks with messages) that are pushed in one step. The links lead
+/// from `newest` to `oldest`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     pub(crate) oldest: *mut Envelope,
@@ -87,7 +88,8 @@ impl Chain {
 pub(crate) enum Push {
     /// The cell was idle, so the pusher now holds its token: the right to notify the owner. The
     /// oldest envelope of the chain carries the token. The pusher must push this envelope to the
-    /// ready stack (the list of cells that have become ready) of the worker that owns the cell.
+    /// ready stack (the envelopes that have made idle cells ready) of the worker that owns the
+    /// cell.
     Token,
     /// Another thread already notifies the owner (holds the token), so the owner will take the
     /// chain (the list of pushed envelopes).

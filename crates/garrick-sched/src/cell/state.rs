@@ -119,7 +119,8 @@ impl State {
         Home(self.0 & HOME_MASK)
     }
 
-    /// Returns the last envelope of the local mailbox, or null if the mailbox is empty.
+    /// Returns the last envelope (memory block with messages) of the local mailbox, or null if the
+    /// mailbox is empty.
     #[inline]
     pub(crate) fn tail(self) -> *mut Envelope {
         ptr::with_exposed_provenance_mut((self.0 & POINTER_MASK) as usize)
@@ -361,7 +362,7 @@ impl Header {
         self.store(self.state().0 & !HOME_MASK | home.0);
     }
 
-    /// Sets the last envelope of the local mailbox.
+    /// Sets the last envelope (memory block with messages) of the local mailbox.
     #[inline]
     pub(crate) fn set_mailbox_tail(&self, tail: *mut Envelope) {
         let bits = tail.expose_provenance() as u64;

@@ -117,7 +117,7 @@ pub(super) struct Reclaim {
     watches: u64,
 }
 
-/// The stages in which memory is reclaimed. The module documentation has a diagram of them.
+/// The phases in which memory is reclaimed. The module documentation has a diagram of the phases.
 enum Stage {
     Calm,
     Watching { until: Instant },

@@ -124,7 +124,7 @@ impl<T> Global<T> {
     }
 
     /// Appends values of a sender that is not a worker, until the queue is full. The remaining
-    /// values stay in `values`.
+    /// values stay in `values`. If the queue is closed, appends nothing.
     pub(super) fn push_outside(&self, values: &mut VecDeque<T>) -> Result<(), Refusal> {
         let mut queue = self.lock();
         if queue.is_closed {

@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Drops the remaining envelopes of a closed cell's inbox.
+    /// Drops the remaining envelopes (memory blocks with messages) of a closed cell's inbox.
     fn drop_inbox(&self, cell: CellPtr, list: *mut Envelope) {
         let mut releases = 0;
         let mut at = list;
@@ -238,7 +238,8 @@ impl Worker {
         self.leave_closed(cell, list);
     }
 
-    /// Closes the inbox of a cell and returns the remaining envelopes. Calls no foreign code.
+    /// Closes the inbox of a cell and returns the remaining envelopes (memory blocks with
+    /// messages). Calls no foreign code.
     pub(super) fn shut(&self, cell: CellPtr) -> *mut Envelope {
         cell.orphan_refs();
         let left = cell.close();

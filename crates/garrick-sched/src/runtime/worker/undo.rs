@@ -194,7 +194,8 @@ impl Worker {
         dropped
     }
 
-    /// Removes the oldest envelope from the mailbox, after its messages were read, and frees it.
+    /// Removes the oldest envelope (memory block with messages) from the mailbox, and frees it. The
+    /// messages must have been read before.
     #[inline]
     pub(crate) fn drop_oldest(&self, cell: CellPtr) {
         let oldest = cell.take_oldest();
@@ -202,8 +203,8 @@ impl Worker {
         unsafe { self.pool.give_envelope(oldest) };
     }
 
-    /// Keeps an envelope while its last message is handled, and frees the envelope that was kept
-    /// before. If `envelope` is null, keeps no envelope.
+    /// Keeps an envelope (memory block with messages) while its last message is handled, and frees
+    /// the envelope that was kept before. If `envelope` is null, keeps no envelope.
     pub(crate) fn hold(&self, envelope: *mut Envelope) {
         let before = self.held.replace(envelope);
         if !before.is_null() {
