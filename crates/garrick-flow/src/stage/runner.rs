@@ -83,7 +83,8 @@ pub(crate) struct Runner<S: Stage> {
     vote: Paper,
     /// True while the loop (cycle of stages) that contains this stage counts the stage as resting.
     rests: bool,
-    /// Time at which the grace period of the stage's loop ends, if the period has begun.
+    /// Time until which the loop (cycle of stages) that contains this stage may continue after the
+    /// sources are stopped. `None` if this period has not begun.
     grace: Cell<Option<Nanos>>,
     /// Outcome that the stage would have if it ended now.
     outcome: Outcome,
@@ -124,8 +125,9 @@ impl<S: Stage> Runner<S> {
         }
     }
 
-    /// Returns the time at which the grace period of the stage's loop ends, if the period has
-    /// begun. Closes the feedback channels if the period is over.
+    /// If the sources are stopped, returns the time until which the loop (cycle of stages) that
+    /// contains this stage may continue. When this time has passed, closes the feedback channels.
+    /// Returns `None` if there is no time limit, or if the time has passed.
     fn grace_left(&self, env: &Env, now: impl Fn() -> Nanos) -> Option<Nanos> {
         let its_loop = &env.loops[env.in_loop?];
         if !env.post.is_ending() || its_loop.grace() == Nanos::MAX || its_loop.is_cut() {

@@ -35,7 +35,8 @@ impl Desk {
     }
 }
 
-/// A run of the yardstick or of a contender, with a given number of operations.
+/// A run of the yardstick (an atomic addition) or of a contender, with a given number of
+/// operations.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Trial {
     pub(super) who: Who,
@@ -74,7 +75,8 @@ pub(super) struct Set {
     pub(super) entrants: Vec<Entrant>,
     /// Number of atomic additions in each trial of the yardstick.
     pub(super) additions: u64,
-    /// Trials of the yardstick so far, each as its duration and its number of atomic additions.
+    /// Trials of the yardstick (an atomic addition) so far, each as its duration and its number of
+    /// atomic additions.
     pub(super) yardsticks: Vec<(Span, u64)>,
     /// Actor that receives the signal that this set of contenders is finished.
     pub(super) over: Address<Over>,

@@ -413,8 +413,8 @@ impl Depot {
 mod tests {
     use super::*;
 
-    /// Size class of envelopes that have 4,096 bytes. A slab contains 256 of these envelopes, which
-    /// are two batches.
+    /// Size class of envelopes that have 4,096 bytes. A slab (large piece of memory) contains 256
+    /// of these envelopes, which are two batches.
     const CLASS: usize = CLASSES - 1;
 
     /// Creates a depot (free blocks that all threads share) with `slabs` slabs. All blocks are

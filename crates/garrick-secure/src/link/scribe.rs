@@ -102,7 +102,7 @@ impl Scribe {
 
     /// Writes the payloads that follow [`Write::Finish`]. The senders of these payloads already had
     /// a place in the queue, or were waiting for one. To find out when all of them are written, the
-    /// scribe itself takes all places of the queue, one after another.
+    /// scribe (the actor that writes) itself takes all places of the queue, one after another.
     async fn write_rest(
         &mut self,
         mailbox: &mut Incoming<Write>,
@@ -176,8 +176,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, write).await
     }
 
-    /// Releases memory that is no longer needed. If the scribe has written at least [`SHARE_BYTES`]
-    /// bytes since it last let other actors run, lets them run now.
+    /// Releases memory that is no longer needed. If the scribe (the actor that writes) has written
+    /// at least [`SHARE_BYTES`] bytes since it last let other actors run, lets them run now.
     async fn rest(&mut self) {
         self.share += self.out.len();
         self.out.clear();

@@ -15,8 +15,8 @@ pub trait Action: Copy + Eq + Ord + Hash + Debug + 'static {
     /// action may change everything, for example if it advances the clock.
     fn changes(&self) -> Option<u64>;
 
-    /// Returns the chain of the action. Actions of one chain happen in a fixed order, for example
-    /// the messages of one sender to one receiver.
+    /// Returns the number of the action's chain. A chain is a group of actions that happen in a
+    /// fixed order, for example the messages of one sender to one receiver.
     fn chain(&self) -> u64;
 }
 

@@ -142,9 +142,9 @@ impl Pct {
         best
     }
 
-    /// Gives the chain a priority below all initial priorities. Each change in a run assigns a
-    /// different priority. The changes assign their priorities in random order, because the steps
-    /// at which they happen are random.
+    /// Gives a chain (a group of actions that happen in a fixed order) a priority below all initial
+    /// priorities. Each change in a run has an index, `change`, and assigns a different priority.
+    /// The priorities are assigned in random order, because each change happens at a random step.
     #[cold]
     fn lower(&mut self, chain: u64, change: usize) {
         let priority = change as u64 + 1;

@@ -184,8 +184,9 @@ impl Worker {
     }
 
     /// Begins an activation outside of the worker's loop. Either the cell belongs to another
-    /// worker, which has lent it, or the cell's turn has blocked outside of its worker and has come
-    /// back. Does nothing if the work of each kind of task is not counted.
+    /// worker, which is in a long turn and has lent the cell, or the turn of the cell was blocked
+    /// outside of its worker and has come back. Does nothing if the work of each kind of task is
+    /// not counted.
     pub(crate) fn begin_other(&self, cell: CellPtr, look: impl FnOnce(bool) -> Looked) {
         if !self.lane.counts() {
             return;

@@ -103,8 +103,9 @@ impl Worker {
         self.receive_trail(cell, trail, goes_on);
     }
 
-    /// Takes the trail (trace context) of the next message to a lent cell, as
-    /// [`Worker::take_trail`] does. Does nothing if that message has no trail.
+    /// Takes the trail (trace context) of the next message to a lent cell (a cell whose own worker
+    /// is in a long turn), as [`Worker::take_trail`] does. Does nothing if that message has no
+    /// trail.
     #[cold]
     pub(crate) fn take_trail_of_visit(&self, cell: CellPtr, goes_on: bool) {
         if let Some(trail) = self.visiting.trail.take() {
