@@ -1,5 +1,5 @@
-//! Names of addresses. A message contains the name instead of the address, so that no node must
-//! keep a table entry for the address.
+//! Names of addresses. A message contains the name instead of the address, so no node needs a table
+//! entry for the address.
 
 use std::sync::Arc;
 

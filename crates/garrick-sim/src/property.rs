@@ -39,7 +39,7 @@ enum Phase {
 /// A property that must become true at some time, after the faults have ceased.
 struct Awaited {
     name: String,
-    /// Time limit for the property. It begins with [`Phase::Calm`].
+    /// Time limit for the property. This time is counted from the beginning of [`Phase::Calm`].
     within: Nanos,
     holds: Holds,
     held: bool,

@@ -111,8 +111,8 @@ pub(crate) struct Outcome {
     pub(crate) broken: Option<Broken>,
     pub(crate) end: End,
     pub(crate) moves: Vec<Move>,
-    /// Length of `moves` at the end of the followed list, or at the moment when the faults ceased.
-    /// Otherwise the length at the end of the run.
+    /// Number of moves before the faults ceased, or before the end of the list that the run has
+    /// followed. If neither happened, the number of all moves.
     pub(crate) before_calm: usize,
     /// True if each message has a time at which it arrives.
     pub(crate) has_times: bool,
@@ -128,8 +128,8 @@ struct Execution<'s, 't> {
     observers: Observers<'t>,
     limits: Limits,
     moves: Vec<Move>,
-    /// Length of `moves` at the end of the followed list, or at the moment when the faults ceased.
-    /// `None` before this moment.
+    /// Number of moves before the faults ceased, or before the end of the list that the run has
+    /// followed. `None` until then.
     before_calm: Option<usize>,
     hash: u64,
     /// Number of facts at the last check of the properties.
@@ -353,8 +353,8 @@ impl Execution<'_, '_> {
         self.run_wild(moves, Mode::Calm)
     }
 
-    /// Finds the choices that can be taken now, and tells the strategy which choices the last step
-    /// has caused.
+    /// Finds the choices that can be taken now. Tells the strategy which choices the latest step
+    /// has created.
     fn prepare(&mut self, mode: Mode, mut driver: Option<&mut Driver<'_>>) {
         let trace = &mut self.observers.trace;
         self.schedule.prepare(self.sim, mode, |sim| {
@@ -483,7 +483,8 @@ impl Execution<'_, '_> {
     }
 }
 
-/// Tells the strategy which choices were caused, and tells the trace which tasks were created.
+/// Tells the strategy which choices have become possible, and tells the trace which tasks were
+/// created.
 fn absorb(sim: &mut Sim, trace: Option<&mut Trace>, driver: &mut Option<&mut Driver<'_>>) {
     let caused = sim.simulation.caused();
     if let Some(Driver::Search(strategy, _)) = driver {

@@ -21,8 +21,8 @@ pub(super) struct Hand<M> {
     has_received: bool,
     /// True if the future is waiting for a message.
     pub(super) wants: bool,
-    /// True once the last address has been dropped. The mailbox may have been opened again since
-    /// then. [`Shared`] has the current state.
+    /// True once the last address has been dropped. This field stays true if the mailbox is opened
+    /// again, so [`Shared`] has the current state.
     pub(super) was_closed: bool,
 }
 

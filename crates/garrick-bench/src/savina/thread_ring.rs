@@ -67,8 +67,8 @@ enum Message {
     End {
         /// Number of members that must still get this message after the receiver.
         left: u64,
-        /// Number of times that the token was received by the members that have already handled
-        /// this message.
+        /// Number of times that the token has visited the members before the receiver. Each member
+        /// adds its own count before it passes this message on.
         tokens: u64,
     },
 }

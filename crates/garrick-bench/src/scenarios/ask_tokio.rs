@@ -27,10 +27,10 @@ pub(super) const SWEPT: Swept = Swept {
     contenders: at,
 };
 
-/// Numbers of tasks to measure if the parameter `tasks` is not swept.
+/// Numbers of tasks that are measured by default, without a value of the parameter `tasks`.
 const TASKS: [u64; 3] = [1, 64, 4_096];
 
-/// Numbers of workers to measure if the parameter `workers` is not swept.
+/// Numbers of workers that are measured by default, without a value of the parameter `workers`.
 const WORKERS: [u64; 2] = [1, 2];
 
 fn at(_: &Effort, point: &Point) -> Vec<Contender> {

@@ -60,8 +60,8 @@ pub(crate) const CHILD_ASKS: &str = "measure-ask-memory";
 /// most `ops / OPS_A_BYTE` bytes, the measurement no longer waits for memory to be returned.
 const OPS_A_BYTE: u64 = 10;
 
-/// Maximum time to wait for memory to be returned. Also the maximum time to wait after that until
-/// the actors of the measurement have stopped.
+/// Maximum time to wait for memory to be returned. The wait for the end of the measurement's actors
+/// has the same limit.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Maximum time to wait for memory to be returned after a quick run. A quick run has at most

@@ -1,4 +1,4 @@
-//! The view: the last records of members, kinds and shards that this node has read.
+//! The view: the latest records of members, kinds and shards that this node has read.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,14 +28,16 @@ impl Seen<Member> {
         }
     }
 
-    /// Returns the node's fence for shards of a kind, or 0 if the kind is not fenced on that node.
-    /// A fence is a number that other members increase to take over shards.
+    /// Returns the node's fence for shards of a kind: a number that other members increase to take
+    /// over these shards. Returns 0 if other members cannot take over shards of this kind in this
+    /// way.
     pub(crate) fn fence(&self, kind: &str) -> u64 {
         let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
         if is_fenced { self.value.fence } else { 0 }
     }
 
-    /// Returns true if the node runs this version of a kind and may own shards of it.
+    /// Returns true if the node runs this version of a kind and is allowed to own shards of the
+    /// kind.
     fn hosts(&self, kind: &str, version: u32) -> bool {
         let member = &self.value;
         let versions = self.versions(kind);
@@ -119,17 +121,17 @@ impl View {
         self.members.iter()
     }
 
-    /// Returns the nodes that may own shards of a kind. These nodes run the version of the kind,
-    /// and are not handing their shards over. If the kind is fenced, they are not suspected to be
-    /// lost.
+    /// Returns the nodes that are allowed to own shards of a kind. These nodes run the version of
+    /// the kind, and are not handing their shards over. If the kind is fenced (its journals refuse
+    /// events of an old owner), nodes that are suspected to be lost are excluded.
     pub(crate) fn hosts<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a NodeName> {
         let version = self.version(kind);
         let hosts = self.members.iter();
         (hosts.filter(move |(_, seen)| seen.hosts(kind, version))).map(|(name, _)| name)
     }
 
-    /// Returns a number that identifies the state of the members and the current version, as far as
-    /// it can affect a kind. The number changes with each change of this state.
+    /// Returns a number that changes when the current version of a kind changes, or when a member
+    /// changes in a way that affects the kind.
     pub(crate) fn mark(&self, kind: &str) -> u64 {
         let version = self.version(kind);
         let of_member = |(name, seen): (&NodeName, &Seen<Member>)| {

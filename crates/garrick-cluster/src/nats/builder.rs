@@ -185,7 +185,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Parses the addresses of the servers, and checks that they may be used.
+    /// Parses the addresses of the servers. Returns an error if an address would lead to an
+    /// unencrypted connection that is not allowed.
     pub(super) fn servers(&self) -> Result<Servers, NatsError> {
         let servers = Servers::parse(&self.servers)?;
         if !(self.needs_tls || self.plain_text_on_purpose) {

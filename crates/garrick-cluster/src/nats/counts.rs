@@ -18,8 +18,8 @@ pub enum NameState {
     None,
     /// The node has the name.
     Held,
-    /// The last renewal has failed. If renewals fail for some seconds, another node may take over
-    /// the name.
+    /// The most recent renewal has failed. If renewals fail for some seconds, another node may take
+    /// over the name.
     Unsure,
     /// Another node has the name, or the server has lost the record of the name. The node leaves.
     Lost,
@@ -34,7 +34,7 @@ pub enum NameState {
 pub struct NatsSample {
     /// True if the node is connected to a supported server.
     pub is_connected: bool,
-    /// Name, address and version of the server of the last connection.
+    /// The server of the current or most recent connection: its name, address and version.
     pub server: String,
     /// Number of connections that were made for the node, including the first one.
     pub connects: u64,
@@ -54,7 +54,7 @@ pub struct NatsSample {
     /// Number of times that the client has reported dropped frames. The client drops frames that
     /// are not processed fast enough, but does not report each dropped frame.
     pub slow_consumers: u64,
-    /// The last problem that the server or the client has reported, or an empty text.
+    /// The newest problem that the server or the client has reported, or an empty text.
     pub problem: String,
 }
 

@@ -67,7 +67,7 @@ pub(super) enum Record {
     Free { revision: u64 },
     /// A node has the name.
     Held { revision: u64, holder: Holder },
-    /// The value is not a record.
+    /// The stored value does not have the format of a record. Contains the revision of the value.
     Unknown { revision: u64 },
 }
 
@@ -76,7 +76,8 @@ pub(super) enum Record {
 pub(super) struct Holder {
     /// Random number that identifies the process that has joined.
     pub(super) id: u128,
-    /// Incarnation of the node, or 0 if it equals the revision of the record.
+    /// Incarnation of the node: a number that is greater after each restart of the node. The value
+    /// 0 means that the incarnation is the revision of the record.
     pub(super) life: u64,
 }
 
@@ -85,7 +86,8 @@ impl Holder {
         format!("{FORMAT} {:032x} {}", self.id, self.life).into()
     }
 
-    /// Reads the content of a record.
+    /// Parses the content of a record. Returns `None` if the content does not have the format of a
+    /// record.
     pub(super) fn parse(content: &[u8]) -> Option<Self> {
         let words = str::from_utf8(content).ok()?.strip_prefix(FORMAT)?;
         let (id, life) = words.strip_prefix(' ')?.split_once(' ')?;
@@ -95,7 +97,8 @@ impl Holder {
         })
     }
 
-    /// Returns the incarnation of the node, given the revision of the record.
+    /// Returns the incarnation of the node (the number of its current life), where `revision` is
+    /// the revision of its record. A node whose stored number is 0 uses this revision.
     pub(super) fn life_at(self, revision: u64) -> u64 {
         if self.life == 0 { revision } else { self.life }
     }
@@ -169,8 +172,9 @@ pub(super) struct NameBucket {
 }
 
 impl NameBucket {
-    /// Writes to the separate key of a candidate (a node that waits for a name). The server forgets
-    /// this record like a deletion.
+    /// Writes a record under a separate key of a candidate (a node that waits for a name). The
+    /// write shows that the server accepts updates. The server forgets the record after the time
+    /// for which it keeps deletions.
     async fn probe(&self, node: &NodeName) -> Result<(), String> {
         let probe = PublishMessage::build().headers(expiring(&self.store, self.deleted_for));
         let subject = format!("{}{}", self.store.prefix, probe_key(node));
@@ -300,7 +304,8 @@ async fn look(
 }
 
 impl Lease {
-    /// Returns the incarnation of the node.
+    /// Returns the incarnation of the node: a number that is greater after each restart of the
+    /// node.
     pub(super) fn life(&self) -> u64 {
         self.holder.life
     }

@@ -90,7 +90,8 @@ impl NatsObserver {
     ///
     /// # Errors
     /// Returns a [`NatsError`] if no usable server can be reached, the cluster does not exist, or
-    /// the user may not read its records. Returns [`NatsError::Name`] if a name is not allowed.
+    /// the user has no permission to read its records. Returns [`NatsError::Name`] if a name is not
+    /// allowed.
     pub fn open(servers: NatsBuilder, cluster: &str, name: &str) -> Result<Self, NatsError> {
         let name = names::check_cluster(cluster).and_then(|()| NodeName::new(name));
         let name = name.map_err(|error| NatsError::Name {

@@ -11,9 +11,9 @@ use crate::error::JoinError;
 /// A placement within a process, for clusters without a server, for tests and for simulations.
 /// Clones are handles to the same placement.
 ///
-/// An actor owns the records. The 1,024 latest deletions are remembered for those who read only
-/// changes. In a simulation, requests of other nodes and the answers to them are
-/// messages between nodes, so links and partitions can delay and lose them.
+/// An actor owns the records. The 1,024 latest deletions are kept for nodes that read only the
+/// changes since their previous read. In a simulation, requests of other nodes and the answers to
+/// them are messages between nodes, so links and partitions can delay and lose them.
 #[derive(Clone)]
 pub struct LocalPlacement {
     store: Address<Request>,
@@ -23,7 +23,7 @@ pub struct LocalPlacement {
 #[derive(Default)]
 struct Store {
     table: Table,
-    /// Revision of the last change.
+    /// Revision of the newest change.
     revision: u64,
     watchers: Vec<Address<News>>,
 }

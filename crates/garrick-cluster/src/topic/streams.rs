@@ -8,10 +8,10 @@ const STREAMS_MAX: usize = 4_096;
 
 /// A stream: the numbered messages of a topic from the agent of another node.
 struct Stream {
-    /// Sequence number of the last message that arrived in the stream.
+    /// Sequence number of the newest message that has arrived in the stream.
     number: u64,
-    /// Total number of messages, in all streams, that had arrived when the last message of this
-    /// stream arrived.
+    /// Age of the stream, as a number of messages: the total number of messages of all streams at
+    /// the moment when the newest message of this stream arrived.
     used: u64,
 }
 

@@ -192,8 +192,8 @@ impl Watch {
         self.gate.count.load(Acquire)
     }
 
-    /// Returns true if the [`Mover`] has closed the gate. After that, the mover counts no further
-    /// progress, so [`count`](Self::count) does not change any more.
+    /// Returns true if the [`Mover`] has closed the gate. The [`count`](Self::count) of a closed
+    /// gate does not change any more.
     #[inline]
     pub fn is_closed(&self) -> bool {
         // Acquire: pairs with the Release in `Mover::close`.

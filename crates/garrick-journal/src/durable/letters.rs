@@ -24,8 +24,7 @@ pub struct Letter {
     pub body: Vec<u8>,
 }
 
-/// The number of the last letter (durable message) from one sender that was handled, and the answer
-/// to this letter.
+/// The newest handled letter (durable message) from one sender: its number, and the answer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Taken {
     pub(super) number: u64,
@@ -33,14 +32,14 @@ pub(super) struct Taken {
     pub(super) answer: Vec<u8>,
 }
 
-/// Letters (durable messages) to other entities that are not confirmed yet, and the last handled
+/// Letters (durable messages) to other entities that are not confirmed yet, and the newest handled
 /// letter from each sender.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     /// Unconfirmed letters (durable messages) by receiver, oldest first. Each letter is stored as
     /// its number and its content.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
-    /// The last handled letter (durable message) from each sender. The key is the name of the
+    /// The newest handled letter (durable message) from each sender. The key is the name of the
     /// sender.
     inbox: BTreeMap<String, Taken>,
 }
@@ -107,7 +106,7 @@ impl Letters {
         }
     }
 
-    /// Returns the last handled letter (durable message) from the sender `from`.
+    /// Returns the newest handled letter (durable message) from the sender `from`.
     pub(super) fn last(&self, from: &str) -> Option<&Taken> {
         self.inbox.get(from)
     }

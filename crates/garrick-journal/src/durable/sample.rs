@@ -83,9 +83,10 @@ struct Counts {
     sample: JournalSample,
     /// Time at which the writing of the current group began. `None` if no group is being written.
     since: Option<Nanos>,
-    /// Error of the last group that could not be written, if no group has been written since then.
+    /// Error of the newest group, if that group could not be written. If the log is broken, this is
+    /// the error that has broken the log.
     failure: Option<Arc<str>>,
-    /// Text of the newest notice.
+    /// Text of the newest notice (a report of an error that lost no data).
     notice: Option<Arc<str>>,
 }
 
@@ -203,12 +204,13 @@ impl Figures {
         sample
     }
 
-    /// Returns the error of the last group, if this group could not be written.
+    /// Returns the error of the newest group, if that group could not be written. If the log is
+    /// broken, returns the error that has broken the log.
     pub(super) fn failure(&self) -> Option<Arc<str>> {
         lock(&self.counts).failure.clone()
     }
 
-    /// Returns the newest notice.
+    /// Returns the newest notice (a report of an error that lost no data).
     pub(super) fn notice(&self) -> Option<Arc<str>> {
         lock(&self.counts).notice.clone()
     }

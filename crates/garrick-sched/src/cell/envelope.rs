@@ -22,7 +22,7 @@ pub(crate) enum Kind {
     /// Messages for the task.
     Messages,
     /// Reports a dropped reference to the cell. The owner subtracts the reference from the local
-    /// count (README, step 6).
+    /// count (`cell/README.md`, step 6).
     Release,
     /// Requests an activation in which the task need not handle a message.
     Wake,

@@ -59,8 +59,8 @@ const SEEN: Nanos = 1_000_000;
 /// activation represents more time than the pool contains, the missing time is owed to the kind of
 /// task. The total time that is owed to all kinds has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Half-life of timed work. When uncounted time is divided among the kinds of tasks, work of this
-/// age has half the weight of new work.
+/// Half-life of the weight of timed work, when work that could not be assigned to a kind of task is
+/// divided among the kinds. Work of this age has half the weight of new work.
 const RECENT: Nanos = 500_000_000;
 /// Duration of a page: a period of time for which totals of work are collected. At the end of the
 /// page, the totals are divided among the kinds of tasks. A page ends earlier if `PAGE_TIMED`
@@ -186,8 +186,8 @@ pub(super) struct Ledger {
     pool: Cell<Work>,
     /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
-    /// Work that the recently timed activations of each kind of task represent. When too much work
-    /// is not counted for any kind yet, it is divided among the kinds in the ratio of this work.
+    /// Work that the recently timed activations of each kind of task represent. The ratio of these
+    /// amounts determines how work is divided that could not be assigned to a kind of task.
     recent: RefCell<Entries>,
     /// Total duration of the pages (periods of time) that were added to `recent` since its entries
     /// were last halved.
@@ -239,14 +239,14 @@ impl Ledger {
         self.due.get()
     }
 
-    /// Selects the activation with the number `picks + 1` for timing. Replaces the activation that
-    /// was selected before, because it did not take place.
+    /// Selects the activation with the number `picks + 1` for timing, instead of the previously
+    /// selected activation, which did not take place.
     pub(super) fn postpone(&self, picks: u32) {
         self.due.set(picks.wrapping_add(1));
     }
 
-    /// Subtracts one from the number of activations in the open gap (the activations since the last
-    /// timed one), because the activation that was counted last did not take place.
+    /// Subtracts one from the number of activations in the gap (the activations since the last
+    /// timed one). Called if the activation that was counted last did not take place.
     pub(super) fn skip(&self) {
         let since = self.since.get();
         self.since.set(Point {
@@ -279,10 +279,10 @@ impl Ledger {
         self.settle(&mut post);
     }
 
-    /// Records that the worker wakes. `picks` is the number of activations so far. Other threads,
-    /// which wait for answers, may have run some of them while the worker slept. The worker counts
-    /// as awake for the usual duration of these activations. Returns this duration, which is at
-    /// most the time of the sleep.
+    /// Records that the worker wakes. `picks` is the number of activations so far. While the worker
+    /// slept, other threads that waited for answers may have run some of its tasks. The worker
+    /// counts as awake for the usual duration of these activations. Returns this duration, which is
+    /// at most the time of the sleep.
     ///
     /// These activations belong to the gap that begins now. A gap consists of the activations from
     /// one timed activation to the next.
@@ -370,13 +370,13 @@ impl Ledger {
         represents
     }
 
-    /// If an activation since the last timed one was long, counts the work since then, and chooses
-    /// another activation for timing. Otherwise does nothing. Without this method, the long
-    /// activation would be counted only at the next timed activation, possibly after many other
-    /// long activations. `sighted` returns the activations that another thread has seen running
-    /// since the last timed one. The worker must be awake.
+    /// Ends the gap (the activations since the last timed one) if it contains a long activation:
+    /// counts the work of the gap, and chooses another activation for timing. Otherwise does
+    /// nothing. Without this method, the long activation would be counted only at the next timed
+    /// activation, possibly after many other long activations. `sighted` returns the activations in
+    /// the gap that another thread has seen running. The worker must be awake.
     ///
-    /// Returns true if an activation was long.
+    /// Returns true if the gap contains a long activation.
     pub(super) fn looks(
         &self,
         at: Point,
@@ -438,8 +438,8 @@ impl Ledger {
         add_to(&mut page.entries, place, work);
     }
 
-    /// Returns the time by which the activations since the last timed one have exceeded their usual
-    /// duration. `open` is the work of these activations.
+    /// Returns the difference between the actual and the usual duration of the activations since
+    /// the last timed one. `open` is the work of these activations.
     fn excess_of(&self, open: Work) -> Nanos {
         open.time.saturating_sub(self.expected(open))
     }
@@ -475,9 +475,9 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts `excess` as work of the long activations since the last timed one, if any long
-    /// activations are known. `excess` is the time by which the activations since then have
-    /// exceeded their usual duration. Returns the counted work.
+    /// Counts `excess` as work of the long activations in the gap (the activations since the last
+    /// timed one), if any are known. `excess` is the time by which the gap exceeds its usual
+    /// duration. Returns the counted work.
     fn count_excess(
         &self,
         excess: Nanos,
@@ -683,9 +683,9 @@ impl Ledger {
         self.due.set(picks.wrapping_add(self.draw(gap)));
     }
 
-    /// Chooses at random after how many more activations the next one is timed. Returns this
-    /// number. The mean is `gap`, and the maximum is [`LONGEST`] times the mean. The distribution
-    /// is geometric below the maximum, so another draw at any time does not bias the selection.
+    /// Returns a random number: after this number of further activations, an activation is timed.
+    /// The mean is `gap`, and the maximum is [`LONGEST`] times the mean. Below the maximum, the
+    /// distribution is geometric, so a new number can be drawn at any time without bias.
     fn draw(&self, gap: u64) -> u32 {
         // Marsaglia's xorshift64 (2003).
         let mut x = self.random.get();

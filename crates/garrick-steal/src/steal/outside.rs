@@ -34,7 +34,7 @@ pub struct Receiver<T> {
     waiter: Waiter,
 }
 
-/// A receiver that is not a worker, without the state that it needs to wait.
+/// The part of a [`Receiver`] that takes values without waiting.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
     /// Index of the worker from which this receiver last stole a value. At first, 0.

@@ -323,7 +323,7 @@ fn all_hear_of_the_close_although_a_waker_panics() {
 }
 
 /// Creates a channel in which two futures wait, and fills the global queue, which wakes the first
-/// future. The next wake-up panics, because it goes to the second future.
+/// future. The next wake-up goes to the second future, whose waker panics. Then calls `test`.
 fn with_a_fuse(workers: usize, capacity: usize, test: impl FnOnce(&mut Channel<usize>)) {
     let mut channel = channel(workers, 4, Capacity::Bounded(capacity));
     let (mut one, mut two) = (channel.receiver.clone(), channel.receiver.clone());
@@ -336,7 +336,8 @@ fn with_a_fuse(workers: usize, capacity: usize, test: impl FnOnce(&mut Channel<u
     test(&mut channel);
 }
 
-/// Adds a sender to those that wait for room. Returns its parker.
+/// Registers a sender that waits for free space in the global queue. Returns the parker of this
+/// sender.
 fn wait_for_room(channel: &Channel<usize>) -> Parker {
     let parker = Parker::new();
     let sleeper = Sleeper::Thread(parker.unparker());

@@ -59,7 +59,8 @@ pub(super) async fn follow(
     }
 }
 
-/// The maximum time for which a watch reports nothing.
+/// The maximum time for which a watch may report nothing before it is started again, and the clock
+/// that measures this time.
 struct Silence {
     world: Arc<dyn World>,
     max: Nanos,
@@ -125,7 +126,8 @@ fn told(entry: Entry) -> Told {
 }
 
 impl Shared {
-    /// Answers waiting reads, and notifies the watchers and the tasks whose changes wait.
+    /// Answers waiting requests for changes. Notifies the watchers, and the tasks that wait until
+    /// the copy includes their own changes.
     fn advanced(&self) {
         let (answers, watchers) = {
             let mut mirror = self.mirror();

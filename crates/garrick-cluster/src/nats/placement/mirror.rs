@@ -1,9 +1,9 @@
 //! A copy of the records, which a watch keeps up to date.
 //!
-//! The watch reports the last change of each record, in the order of the changes. If a record
-//! changes twice before the first change was reported, the first change is left out. The copy is
-//! *exact* if it equals a state that all records had at the same time. An exact copy stays exact
-//! until a change is left out, and becomes exact again when all changes were reported.
+//! The watch reports the latest change of each record, in the order of the changes. If a record
+//! changes again before its first change was reported, the first change is left out. The copy is
+//! *exact* if it equals the state of all records at one moment. An exact copy stays exact until a
+//! change is left out, and becomes exact again when all changes were reported.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use hashbrown::HashMap;
 
 use crate::placement::{News, Table};
 
-/// Maximum number of waiting reads. Further reads are not answered.
+/// Maximum number of requests for changes that wait for their answers. Further requests are not
+/// answered.
 const READS_MAX: usize = 1_024;
 
 /// A change that a watch has reported.
@@ -31,7 +32,7 @@ pub(super) struct Told {
 #[derive(Default)]
 struct Picture {
     table: Table,
-    /// Revision of the last reported change.
+    /// Revision of the newest reported change.
     last: u64,
 }
 
@@ -39,26 +40,27 @@ struct Picture {
 #[derive(Default)]
 pub(super) struct Mirror {
     picture: Picture,
-    /// The records that a new watch has reported so far. The records replace the copy when they are
-    /// exact (equal to a state that all records had at one time).
+    /// The records that a new watch has reported so far. They replace the copy when they are exact:
+    /// equal to the state of all records at one moment.
     next: Option<Picture>,
-    /// Last revision at which the copy was exact (equal to a state that all records had at one
-    /// time). `None` if the copy was never exact.
+    /// Latest revision at which the copy was exact: equal to the state of all records at one
+    /// moment. `None` if the copy was never exact.
     exact: Option<u64>,
     /// Changes by this node that the watch has not reported yet, by the keys of the records. For
     /// each change: its revision, and true if the record exists after the change.
     own: HashMap<Arc<str>, (u64, bool)>,
-    /// Revision of the last change by this node. Reads wait until the copy includes this change. So
-    /// reads do not return an outdated state if the watch stops working while changes by this node
-    /// succeed.
+    /// Revision of the newest change by this node. Reads wait until the copy includes this change.
+    /// So even if the watch stops working while changes by this node succeed, no read returns an
+    /// outdated state.
     own_last: u64,
-    /// Waiting reads. For each read: the revision after which changes are requested, the revision
-    /// that the copy must reach, and the receiver of the answer.
+    /// Requests for changes that wait for their answers. Each request consists of three values: the
+    /// revision after which changes are requested, the revision that the copy must reach before the
+    /// answer, and the receiver of the answer.
     reads: Vec<(u64, u64, Address<News>)>,
     pub(super) watchers: Vec<Address<News>>,
 }
 
-/// Answers to waiting reads, with the receiver of each answer.
+/// Answers to requests for changes, each with its receiver.
 pub(super) type Answers = Vec<(Address<News>, News)>;
 
 /// State of a record, compared with the revision that a change expects.
@@ -93,8 +95,9 @@ impl Mirror {
         self.next = Some(Picture::default());
     }
 
-    /// Clears the copy, because the bucket contains no records, and its last change had the
-    /// revision `revision`. Returns false if the copy contains a later change.
+    /// Clears the copy, because the bucket contains no records. `revision` is the revision of the
+    /// newest change in the bucket. Returns false, without clearing, if the copy contains a later
+    /// change.
     pub(super) fn clear(&mut self, revision: u64) -> bool {
         if revision < self.exact.unwrap_or(0) {
             return false;
@@ -108,8 +111,8 @@ impl Mirror {
         true
     }
 
-    /// Applies a reported change. Returns true if the change has brought the copy to an exact state
-    /// (a state that all records had at one time).
+    /// Applies a reported change. Returns true if the change has made the copy exact: equal to the
+    /// state of all records at one moment.
     pub(super) fn tell(&mut self, told: Told) -> bool {
         let (revision, is_last) = (told.revision, told.is_last);
         if let Some(next) = &mut self.next {
@@ -152,8 +155,8 @@ impl Mirror {
         self.own.retain(|_, (revision, _)| *revision > exact);
     }
 
-    /// Records a change that this node has made. Later reads wait until the watch has reported the
-    /// change.
+    /// Records a change that this node has made. Later requests for changes wait until the watch
+    /// has reported this change.
     pub(super) fn changed(&mut self, key: &Arc<str>, revision: u64, is_there: bool) {
         self.own_last = self.own_last.max(revision);
         if revision <= self.exact.unwrap_or(0) {
@@ -192,14 +195,16 @@ impl Mirror {
         if is_there { 0 } else { revision }
     }
 
-    /// Adds a read, which is answered by [`Mirror::answers`].
+    /// Adds a request for all changes after the revision `since`, to be sent to `to`.
+    /// [`Mirror::answers`] returns the answer when the copy is up to date. Does nothing if too many
+    /// requests are waiting.
     pub(super) fn read(&mut self, since: u64, to: Address<News>) {
         if self.reads.len() < READS_MAX {
             self.reads.push((since, self.own_last, to));
         }
     }
 
-    /// Removes and returns the answers to the reads that can be answered now.
+    /// Removes and returns the answers to the requests for changes that can be answered now.
     pub(super) fn answers(&mut self) -> Answers {
         // Between two exact states, the copy is none.
         let Some(exact) = self.exact.filter(|exact| *exact == self.picture.last) else {

@@ -68,8 +68,8 @@ pub(super) struct Entry {
     /// Index of the choice that starts the task, or `NONE`. Messages to the task cannot be
     /// delivered before the start.
     start: u32,
-    /// True while messages to the task cannot be delivered, because the last turn of the task waits
-    /// for a decision.
+    /// True while messages to the task cannot be delivered, because it is not decided yet whether
+    /// the latest turn of the task commits.
     is_held: bool,
     /// True if a turn of the task has tried to take further messages out of the mailbox.
     takes_more: bool,
@@ -109,7 +109,7 @@ enum Target {
     Other(u32),
 }
 
-/// The sender that is recorded for messages that arrive at the nodes.
+/// The sender of a message, as the simulation records it.
 #[derive(Clone, Copy)]
 pub(super) struct Sender {
     pub(super) from: From,
@@ -202,8 +202,8 @@ pub(super) struct Air {
     /// Indices in `choices` of the events that the caller has offered, by the number of the event.
     /// `NONE` for each event that is not offered.
     others: Vec<u32>,
-    /// Choices that steps and other code have caused, oldest first. The user of the simulation
-    /// empties this list.
+    /// Choices that were created by steps of the simulation or by other code, oldest first. The
+    /// user of the simulation empties this list.
     pub(super) caused: Vec<Choice>,
     /// Maximum number of further messages that are delivered together with a chosen message. Each
     /// attempt to deliver further messages first increases this number by 1. After `MORE_MAX`, the
@@ -218,7 +218,7 @@ impl Air {
 
     /// Returns three values for a choice: the index of the receiver, the node of the sender, and
     /// the envelope. The envelope is null if the choice is the start of a task. Returns `None` for
-    /// a choice that the caller has offered.
+    /// an event that the caller has offered as a choice.
     pub(super) fn look_at(&self, at: usize) -> Option<(u32, u32, *mut Envelope)> {
         match self.targets[at] {
             Target::Start(task) => Some((task, self.task(task).node, ptr::null_mut())),
@@ -340,13 +340,14 @@ impl Air {
     }
 
     /// Removes all choices that deliver messages to a task, because it is not decided yet whether
-    /// the task's last turn commits.
+    /// the latest turn of the task commits.
     pub(super) fn hold(&mut self, index: u32) {
         self.tasks[index as usize].is_held = true;
         self.withdraw_pairs(index);
     }
 
-    /// Allows the delivery of messages to a task again, after the decision about its last turn.
+    /// Allows the delivery of messages to a task again. Called when it is decided whether the
+    /// latest turn of the task commits.
     pub(super) fn release(&mut self, index: u32) {
         if mem::replace(&mut self.tasks[index as usize].is_held, false) {
             self.offer_pairs(index);
@@ -478,7 +479,8 @@ impl Air {
         }
     }
 
-    /// Takes the choice at an index. Returns `None` for a choice that the caller has offered.
+    /// Takes the choice at an index. Returns `None` for an event that the caller has offered as a
+    /// choice.
     pub(super) fn take(&mut self, at: usize) -> Option<Taken> {
         match self.targets[at] {
             Target::Start(task) => Some(self.take_start(task)),

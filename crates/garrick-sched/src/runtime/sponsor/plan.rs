@@ -77,8 +77,9 @@ impl Plan {
         }
     }
 
-    /// Returns the plan that follows the last check of this plan. `needed` is the plan that the
-    /// check has found to be necessary. Nothing was pushed in the meantime.
+    /// Returns the plan that replaces this plan when all its checks have been made and nothing new
+    /// was pushed to a running worker. `needed` is the plan that the final check has found to be
+    /// necessary.
     pub(super) fn slower(self, needed: Self) -> Self {
         let doublings = match self {
             Self::Nothing | Self::Soon(_) => 0,

@@ -29,8 +29,8 @@ impl Worker {
         gauge.turns_begin(1, self.turns(), || self.now(), kind);
     }
 
-    /// Ends the measurement of the last turn. Returns the maximum number of turns before the next
-    /// call to [`Worker::measure_turns`].
+    /// Ends the measurement of the turn that has just ended. Returns the maximum number of turns
+    /// before the next call to [`Worker::measure_turns`].
     #[inline]
     pub(crate) fn end_measured(&self) -> u32 {
         self.lane.gauge().map_or(u32::MAX, |gauge| {
@@ -39,8 +39,8 @@ impl Worker {
         })
     }
 
-    /// Begins to measure the first of the next `count` turns, if this turn was selected as a
-    /// sample. `kind` returns the kind of the turn's message. During the call to `kind`, no other
+    /// If the first of the next `count` turns was selected as a sample, begins to measure this
+    /// turn. `kind` returns the kind of the turn's message. During the call to `kind`, no other
     /// code of this worker accesses the message.
     #[inline]
     pub(crate) fn measure_turns(&self, count: u32, kind: impl FnOnce() -> usize) {
