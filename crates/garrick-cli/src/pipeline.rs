@@ -198,7 +198,7 @@ struct Progress {
     bar: ProgressBar,
     /// Time between two progress lines.
     interval: Duration,
-    /// Snapshot from which the last progress line was printed.
+    /// Snapshot from which the most recent progress line was printed.
     told: Snapshot,
 }
 

@@ -135,8 +135,8 @@ impl Properties {
         self.phase = Phase::Calm(now);
     }
 
-    /// If the faults have ceased, checks the properties that must become true at some time and are
-    /// not overdue. Records which of these properties hold now.
+    /// If the faults have ceased, checks the properties that must become true at some time and
+    /// whose time limits have not passed. Records which of these properties hold now.
     fn check_calm(&mut self, facts: &Facts, now: Nanos) -> Result<(), Broken> {
         let phase = self.phase;
         if matches!(phase, Phase::Faulty) {

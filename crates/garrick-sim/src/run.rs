@@ -78,8 +78,8 @@ pub(crate) enum Driver<'a> {
     Follow {
         moves: &'a [Move],
         then: Then,
-        /// True if each message whose delivery is not in the list arrives when it is due.
-        /// Otherwise, such messages are late.
+        /// If true, each message whose delivery is not in the list arrives when it is due. If
+        /// false, these messages are late.
         is_punctual: bool,
     },
 }
@@ -132,7 +132,7 @@ struct Execution<'s, 't> {
     /// followed. `None` until then.
     before_calm: Option<usize>,
     hash: u64,
-    /// Number of facts at the last check of the properties.
+    /// Number of recorded facts at the most recent check of the properties.
     checked: usize,
 }
 
@@ -435,8 +435,8 @@ impl Execution<'_, '_> {
         Some((about, label))
     }
 
-    /// Records the faults of disks as facts. If a node has crashed at a disk operation of the last
-    /// turn, drops the actors of this node.
+    /// Records the faults of disks as facts. If a node has crashed at a disk operation of the turn
+    /// that has just ended, drops the actors of this node.
     fn crash_lost_node(&mut self) {
         let lost = self.sim.disks.lost();
         self.sim.add_disk_faults();
@@ -514,18 +514,19 @@ fn choose_calmly(rng: &mut Rng, enabled: &[Choice]) -> Option<usize> {
     })
 }
 
-/// Returns the first choice that begins no fault.
+/// Returns the index of the first choice that begins no fault. The step of this choice happens as
+/// usual.
 fn default_of(enabled: &[Choice]) -> Option<(usize, Fate)> {
     let index = enabled.iter().position(|choice| !is_fault(*choice))?;
     Some((index, Fate::Happens))
 }
 
-/// Returns `hash`, extended by `number`.
+/// Mixes `number` into `hash`, and returns the result.
 fn hashed(hash: u64, number: u64) -> u64 {
     (hash.rotate_left(5) ^ number).wrapping_mul(HASH_FACTOR)
 }
 
-/// Returns `hash`, extended by a step.
+/// Mixes a step into `hash`, and returns the result.
 fn hash_step(hash: u64, choice: Choice, fate: Fate) -> u64 {
     let hash = hashed(hash, fate as u64);
     match choice {

@@ -67,8 +67,8 @@ impl<M: Send + 'static> Hand<M> {
     }
 }
 
-/// Returns true if the future has received a message in this poll. In this case, records that the
-/// future is waiting for a message, which it can receive in the next poll.
+/// Returns true if the future has already received a message in this poll. If so, also records that
+/// the future is waiting for its next message, which it can receive in the next poll.
 #[inline]
 pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -> bool {
     let waits = from.with(|hand| {

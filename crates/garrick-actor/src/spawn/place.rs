@@ -38,7 +38,8 @@ pub trait Place: Copy {
         T: Task + Send,
         T::Message: Send;
 
-    /// Returns the scheduler's handle to the threads that run the actors that are spawned here.
+    /// Returns the scheduler's handle to the threads of this place, which run the actors that are
+    /// spawned here.
     #[doc(hidden)]
     fn sponsor(self) -> garrick_sched::Handle;
 

@@ -24,7 +24,7 @@ use crate::quiet;
 /// Name that reports use for the type of supervisors.
 pub(super) const SUPERVISOR: &str = "supervisor";
 
-/// The next step of the supervisor after all children have stopped.
+/// The next step of a supervisor when all its children have stopped.
 enum After {
     /// The supervisor fails with this reason. If it has a parent, the parent decides what happens
     /// next.
@@ -404,7 +404,7 @@ impl Root {
         note
     }
 
-    /// Executes the step that follows after all children have stopped.
+    /// Executes `after`, the supervisor's step after all its children have stopped.
     fn end(&mut self, after: After, turn: &Turn<'_, Note>) -> Flow {
         match after {
             After::Escalate(why) if self.parent.is_none() => {

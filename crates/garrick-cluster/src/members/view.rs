@@ -60,8 +60,8 @@ impl Seen<Member> {
     }
 }
 
-/// The changes that were read. Renewals that change nothing else in a member's record are not
-/// included.
+/// The changes that a read of the records has found. A renewal of a membership does not count as a
+/// change.
 #[derive(Default)]
 pub(crate) struct Changes {
     /// True if a member has changed.

@@ -77,8 +77,8 @@ impl NatsBuilder {
         }
     }
 
-    /// Sets the time for which the server keeps the deletions of records, for tests. At least one
-    /// second. The time must be the same on all nodes of a cluster.
+    /// Sets the time for which the server keeps the deletions of records. This method is meant for
+    /// tests. The time must be at least one second, and the same on all nodes of a cluster.
     #[doc(hidden)]
     #[must_use]
     pub fn deleted_for(self, deleted_for: Duration) -> Self {

@@ -105,7 +105,8 @@ impl Counts {
         self.connects.subscribe()
     }
 
-    /// Records the number of connections. The client may not have reported every connection.
+    /// Sets the number of connections, if the known number is smaller. The client counts all its
+    /// connections, but does not report each of them as an event.
     pub(super) fn set_connects(&self, connects: u64) {
         self.connects.send_if_modified(|known| {
             let is_new = *known < connects;

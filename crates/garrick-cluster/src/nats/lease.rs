@@ -221,8 +221,8 @@ pub(super) enum Renewed {
 /// A record that a candidate (a node that waits for the name) has read.
 struct Seen {
     revision: u64,
-    /// Time since which the record has kept this revision, while all updates by the candidate (the
-    /// node that waits for the name) succeeded.
+    /// Start of the time for which the record has kept this revision, while all updates by the
+    /// candidate (the node that waits for the name) have succeeded.
     since: Instant,
 }
 
@@ -261,8 +261,8 @@ pub(super) async fn claim(
 }
 
 /// Reads the record of a name once, and claims the name if possible. Returns the revision of the
-/// record if the name was claimed. After a failure, the time for which the record must stay
-/// unchanged starts again.
+/// record if the name was claimed. A record of another node can be replaced only if it stays
+/// unchanged for some time. After an error, this time starts again.
 async fn look(
     bucket: &NameBucket,
     node: &NodeName,

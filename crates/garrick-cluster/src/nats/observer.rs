@@ -299,8 +299,8 @@ impl Told {
         self.records.values().map(record).collect()
     }
 
-    /// Returns the time from the last change of a record to the newest change of all records, by
-    /// the clock of the server. Returns `None` if the record does not exist.
+    /// Returns how long ago a record was changed, measured by the clock of the server up to the
+    /// newest change of any record. Returns `None` if the record does not exist.
     fn age(&self, key: &str) -> Option<Duration> {
         let created = self.records.get(key)?.created.unix_timestamp_nanos();
         let nanos = self.newest.saturating_sub(created);

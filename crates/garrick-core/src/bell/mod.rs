@@ -29,7 +29,7 @@ use crate::prim::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Bit that is set while the future is being polled.
 const RUNNING: u8 = 1;
-/// Bit that is set if the future was woken after its last poll began.
+/// Bit that is set if the future was woken after its most recent poll began.
 const WOKEN: u8 = 2;
 /// Bit that is set while a ring is in flight. A ring is the message by which a waker tells the
 /// actor to poll.

@@ -12,7 +12,8 @@ use crate::channel::Line;
 use crate::stage::{LastPanic, Outcome, WorkReader};
 use crate::wait::Lines;
 
-/// The constant properties of a stage, and readers of its counters and of its last panic.
+/// The constant properties of a stage, and readers of its counters and of the message of its most
+/// recent panic.
 pub(super) struct Member {
     pub(super) name: String,
     pub(super) team: String,

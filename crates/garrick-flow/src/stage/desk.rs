@@ -9,12 +9,13 @@ use crate::post::StageId;
 #[cfg(feature = "sim")]
 pub(crate) const CHOSEN_PANIC: &str = "the simulation has chosen that this step panics";
 
-/// Message of the last panic after which a stage was restarted.
+/// Message of the panic that led to the most recent restart of a stage.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LastPanic(Arc<Mutex<Option<String>>>);
 
 impl LastPanic {
-    /// Returns the message of the last panic after which the stage was restarted, if there was one.
+    /// Returns the message of the panic before the most recent restart of the stage. Returns `None`
+    /// if the stage was never restarted.
     pub(crate) fn get(&self) -> Option<String> {
         self.0
             .lock()
@@ -36,7 +37,7 @@ pub(crate) struct Desk {
     pub(crate) ballot: Paper,
     /// True if the stage was restarted in the current step, and the restart is not counted yet.
     is_new: bool,
-    /// Message of the panic before the last restart. Written by the steps, read by monitors.
+    /// Message of the panic before the most recent restart. Written by the steps, read by monitors.
     last_panic: LastPanic,
     /// Message of the panic that a test or a simulation has requested for the next step.
     fault: Option<String>,
@@ -65,12 +66,12 @@ impl Desk {
         }
     }
 
-    /// Returns a handle that reads the message of the panic before the last restart.
+    /// Returns a handle that reads the message of the panic before the most recent restart.
     pub(crate) fn last_panic(&self) -> LastPanic {
         self.last_panic.clone()
     }
 
-    /// Returns true if the stage was restarted after the last call to this method.
+    /// Returns true if the stage was restarted since the previous call to this method.
     #[inline]
     pub(crate) fn take_restarted(&mut self) -> bool {
         std::mem::take(&mut self.is_new)

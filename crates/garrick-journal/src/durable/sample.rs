@@ -27,9 +27,10 @@ pub struct JournalSample {
     pub events: u64,
     /// Size in bytes of the events that were written, without the bytes that the log adds.
     pub bytes: u64,
-    /// Number of groups of events that could not be written. The turns of these events were undone.
+    /// Number of groups of events that could not be written. The turns that had recorded these
+    /// events were undone.
     pub failed: u64,
-    /// Number of groups of events that could not be written since the last successful write.
+    /// Number of groups of events that could not be written since the most recent successful write.
     pub failing: u64,
     /// Number of turns that are waiting now for their events to be durable, including the turns of
     /// the group that is being written.
@@ -37,8 +38,8 @@ pub struct JournalSample {
     /// Upper bound of the time for which the oldest waiting turn has waited. Zero if no turn waits.
     /// The true time is shorter by at most the time between two groups.
     pub oldest: Duration,
-    /// Number of syncs of files and of the folder: for groups of events, new segments, saved states
-    /// and compactions.
+    /// Number of syncs of files and of the folder. Groups of events, new segments, saved states and
+    /// compactions cause syncs.
     pub syncs: u64,
     /// Number of bytes that were written to the disk for groups of events, new segments, saved
     /// states and compactions.

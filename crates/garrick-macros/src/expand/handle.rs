@@ -145,9 +145,9 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     }
 }
 
-/// Generates the methods of the handle for an actor's method that cannot handle a message. The
-/// program does not compile anyway, but without the generated methods, rustc would report one more
-/// error at each call of such a method. Generates nothing if the type of the answer has no name.
+/// Generates methods of the handle for an actor's method that cannot handle a message. The program
+/// does not compile in any case. But without the generated methods, rustc would report a further
+/// error at each call of one of them. Generates nothing if the type of the answer has no name.
 fn rejected(block: &Block, rejected: &Rejected) -> Option<TokenStream> {
     let Block { krate, message, .. } = block;
     let (_, arguments, _) = block.generics.split_for_impl();

@@ -3,10 +3,10 @@
 use std::hint;
 use std::thread;
 
-/// Maximum number of spins of a thread that waits for the other one. After that, the thread yields
-/// its core before each further attempt. If the two threads run on separate cores, the other thread
-/// makes progress before this number of spins is reached. If they share a core, the other thread
-/// may be waiting for this core.
+/// Maximum number of spins of a thread that waits for the other one. After this number of spins,
+/// the thread yields its core before each further attempt. If the two threads run on separate
+/// cores, the other thread makes progress before this number of spins is reached. If they share a
+/// core, the other thread may be waiting for this core.
 const SPINS_MAX: u32 = 256;
 
 /// A wait in which a thread repeatedly attempts to send or to receive.

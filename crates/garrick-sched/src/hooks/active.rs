@@ -65,8 +65,8 @@ pub(crate) fn simulates_here() -> bool {
     SIMULATES.get()
 }
 
-/// True if a thread has created a task for a simulation that runs on another thread. Such a
-/// simulation does not know all its tasks. So it searches for them when it closes a node.
+/// True if a thread has created a task for a simulation that runs on another thread. This
+/// simulation does not know the task, so it searches for unknown tasks when it closes a node.
 static HAS_STRANGERS: AtomicBool = AtomicBool::new(false);
 
 /// Returns a number that identifies the calling thread. No other thread has the same number at the

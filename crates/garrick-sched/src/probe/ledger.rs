@@ -172,11 +172,12 @@ pub(super) struct Ledger {
     gap: Cell<u64>,
     /// Sequence number of the activation that is timed next.
     due: Cell<u32>,
-    /// Beginning of the open gap (the activations since the last timed one): usually the end of the
-    /// last timed activation. While the worker sleeps, this is the moment when it fell asleep.
+    /// Beginning of the open gap (the activations since the latest timed one): usually the end of
+    /// the latest timed activation. While the worker sleeps, the moment at which the worker fell
+    /// asleep.
     since: Cell<Point>,
     sleeps: Cell<bool>,
-    /// True if the worker had no work for some time in the open gap (since the last timed
+    /// True if the worker had no work for some time in the open gap (since the latest timed
     /// activation).
     idled: Cell<bool>,
     /// Mean duration of an activation. Does not include long activations.
@@ -189,8 +190,8 @@ pub(super) struct Ledger {
     /// Work that the recently timed activations of each kind of task represent. The ratio of these
     /// amounts determines how work is divided that could not be assigned to a kind of task.
     recent: RefCell<Entries>,
-    /// Total duration of the pages (periods of time) that were added to `recent` since its entries
-    /// were last halved.
+    /// Total duration of the pages (periods of time) that were added to `recent` since the most
+    /// recent halving of its entries.
     faded: Cell<Nanos>,
     /// Times that were counted for long activations, by kind of task. The first list is for times
     /// shorter than [`SEEN`], the second list for the others.
@@ -224,7 +225,7 @@ impl Ledger {
         }
     }
 
-    /// Returns the beginning of the open gap (the activations since the last timed one).
+    /// Returns the beginning of the open gap (the activations since the latest timed one).
     pub(super) fn since(&self) -> Point {
         self.since.get()
     }
@@ -245,7 +246,7 @@ impl Ledger {
         self.due.set(picks.wrapping_add(1));
     }
 
-    /// Subtracts one from the number of activations in the gap (the activations since the last
+    /// Subtracts one from the number of activations in the gap (the activations since the latest
     /// timed one). Called if the activation that was counted last did not take place.
     pub(super) fn skip(&self) {
         let since = self.since.get();
@@ -263,7 +264,7 @@ impl Ledger {
 
     /// Records that the worker goes to sleep or pauses, and divides the collected work among the
     /// kinds of tasks. `sighted` returns the activations that another thread has seen running since
-    /// the last timed activation.
+    /// the latest timed activation.
     pub(super) fn rests(
         &self,
         at: Point,
@@ -370,7 +371,7 @@ impl Ledger {
         represents
     }
 
-    /// Ends the gap (the activations since the last timed one) if it contains a long activation:
+    /// Ends the gap (the activations since the latest timed one) if it contains a long activation:
     /// counts the work of the gap, and chooses another activation for timing. Otherwise does
     /// nothing. Without this method, the long activation would be counted only at the next timed
     /// activation, possibly after many other long activations. `sighted` returns the activations in
@@ -393,7 +394,7 @@ impl Ledger {
         true
     }
 
-    /// Returns the work that the worker has done since the open gap began (since the last timed
+    /// Returns the work that the worker has done since the open gap began (since the latest timed
     /// activation).
     fn open_at(&self, at: Point) -> Work {
         let since = self.since.get();
@@ -404,7 +405,7 @@ impl Ledger {
         }
     }
 
-    /// Ends the open gap (the activations since the last timed one), and returns its work.
+    /// Ends the open gap (the activations since the latest timed one), and returns its work.
     fn close(&self, at: Point) -> Work {
         let open = self.open_at(at);
         self.since.set(at);
@@ -439,7 +440,7 @@ impl Ledger {
     }
 
     /// Returns the difference between the actual and the usual duration of the activations since
-    /// the last timed one. `open` is the work of these activations.
+    /// the latest timed one. `open` is the work of these activations.
     fn excess_of(&self, open: Work) -> Nanos {
         open.time.saturating_sub(self.expected(open))
     }
@@ -475,7 +476,7 @@ impl Ledger {
         self.page.borrow_mut().total.add(open);
     }
 
-    /// Counts `excess` as work of the long activations in the gap (the activations since the last
+    /// Counts `excess` as work of the long activations in the gap (the activations since the latest
     /// timed one), if any are known. `excess` is the time by which the gap exceeds its usual
     /// duration. Returns the counted work.
     fn count_excess(

@@ -134,7 +134,8 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// default, which means that the door represents only itself.
     ///
     /// All doors that represent the same task have equal addresses, whose [`Address::id`] is the id
-    /// of that task. Such a door must keep the task alive, so that no other task gets the same id.
+    /// of that task. A door that represents a task must keep the task alive, so that no other task
+    /// gets the same id.
     fn stands_for(&self) -> Option<TaskId> {
         None
     }

@@ -46,7 +46,8 @@ struct Freed(Vec<(Arc<Room>, usize)>);
 pub(crate) struct Purse {
     /// Room (semaphore of a mailbox) of the last entry of `held`, or null.
     last: Cell<*const Room>,
-    /// Number of places that were taken in the mailbox limited by `last`, and have no message yet.
+    /// Number of places that were taken in the room `last` (the semaphore of a mailbox), and have
+    /// no message yet.
     left: Cell<usize>,
     /// Rooms (semaphores of mailboxes) in which the turn has taken places. In each room, at least
     /// one place has a message or is for the message that is being sent.

@@ -207,7 +207,7 @@ impl Store {
         });
     }
 
-    /// Returns `hash`, extended by the names and contents of the files.
+    /// Mixes the names and contents of the files into `hash`, and returns the result.
     pub(super) fn hash(&self, hash: u64) -> u64 {
         let add = |hash, (name, file): (&str, FileId)| {
             let content = &self.files[&file].content;

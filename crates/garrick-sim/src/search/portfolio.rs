@@ -15,7 +15,8 @@ use std::fmt;
 pub enum Plan {
     /// The strategy [`Walk`].
     Walk,
-    /// The strategy [`Pct`] with this depth.
+    /// The strategy [`Pct`] with this depth: the number of ordering constraints that a bug may
+    /// need.
     Pct(usize),
     /// The strategy [`Pos`].
     Pos,

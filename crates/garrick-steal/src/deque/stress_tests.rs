@@ -21,8 +21,8 @@ const VALUES_MAX: u64 = if cfg!(debug_assertions) {
 } else {
     20_000_000
 };
-/// Number of stolen values after which a run stops. A broken fence would be detected hundreds of
-/// times before that.
+/// Number of stolen values after which a run stops. With a broken fence, hundreds of errors would
+/// occur before this number is reached.
 const STOLEN_ENOUGH: u64 = 50_000;
 const CAPACITY: usize = 64;
 /// Maximum number of values that the owner pushes before it pops about the same number.

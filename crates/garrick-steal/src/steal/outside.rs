@@ -37,7 +37,7 @@ pub struct Receiver<T> {
 /// The part of a [`Receiver`] that takes values without waiting.
 struct Prowler<T> {
     shared: Arc<Shared<T>>,
-    /// Index of the worker from which this receiver last stole a value. At first, 0.
+    /// Index of the worker from which this receiver stole a value most recently. At first, 0.
     victim: usize,
     /// Buffer for the counters that [`Shared::verdict`] compares to check that the channel is
     /// empty.
@@ -254,7 +254,8 @@ impl<T> Receiver<T> {
 }
 
 impl<T> Prowler<T> {
-    /// Steals one value. Starts with the worker from which the last theft succeeded.
+    /// Steals one value. Starts with the worker from which this receiver stole a value most
+    /// recently.
     fn steal(&mut self) -> Option<T> {
         let places = &self.shared.places;
         let first = self.victim;

@@ -95,9 +95,10 @@ pub enum Probe {
     /// Largest number of restarts that a single actor of a group had in the
     /// [window](crate::Settings::window).
     RestartsOfOne,
-    /// Number of groups of turns of a journal that could not be written since the last successful
-    /// write: the [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the
-    /// journal. 0 if an I/O error has broken the log of the journal.
+    /// Number of failed attempts of a journal to write a group of turns, since its most recent
+    /// successful write: the
+    /// [`JournalStatus::failing_groups`](crate::JournalStatus::failing_groups) of the journal. 0 if
+    /// an I/O error has broken the log of the journal.
     FailingGroups,
     /// 1 if a journal could not be opened, or if an I/O error has broken its log. Otherwise 0.
     Broken,

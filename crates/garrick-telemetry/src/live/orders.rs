@@ -24,7 +24,7 @@ struct State {
     orders: Vec<Order>,
     /// Number of samples that have been requested so far.
     asked: u64,
-    /// Number of samples that had been requested before the last finished sample began.
+    /// Number of samples that had been requested before the newest finished sample began.
     answered: u64,
     /// True if the sampling thread must stop.
     stop: bool,

@@ -23,7 +23,7 @@ pub struct SystemSource {
     handle: Handle,
     /// Sequence number of the newest failure that was read.
     failures: u64,
-    /// Value of the system's change counter when the supervision trees were last read.
+    /// Value of the system's change counter at the most recent reading of the supervision trees.
     changes: u64,
     /// Number of readings (samples of the system) until the supervision trees may be read again.
     /// Earlier readings skip the trees, even if the trees have changed.

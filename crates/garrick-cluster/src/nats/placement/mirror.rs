@@ -149,7 +149,7 @@ impl Mirror {
         self.forget_own();
     }
 
-    /// Forgets the changes by this node that the watch has reported.
+    /// Forgets those changes by this node that the watch has reported.
     fn forget_own(&mut self) {
         let exact = self.exact.unwrap_or(0);
         self.own.retain(|_, (revision, _)| *revision > exact);

@@ -62,7 +62,7 @@ pub(super) struct Entry {
     in_air: u32,
     /// Index of the first sender-receiver pair whose receiver is this task, or `NONE`.
     pairs: u32,
-    /// Index of the sender-receiver pair to which the last message to this task was added, or
+    /// Index of the sender-receiver pair to which the newest message to this task was added, or
     /// `NONE`.
     recent: u32,
     /// Index of the choice that starts the task, or `NONE`. Messages to the task cannot be

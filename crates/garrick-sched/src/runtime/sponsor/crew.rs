@@ -232,9 +232,8 @@ impl Crew {
     }
 
     /// Takes worker `seat` of the crew if no thread runs it, by calling `sit`. Returns true if the
-    /// calling thread may now run the worker. The worker may have been closed, and its number may
-    /// now belong to another sponsor. In this case, hands the worker over to its new crew, and
-    /// returns false.
+    /// calling thread may now run the worker. If the worker was closed and belongs to another crew
+    /// now, hands the worker over to that crew, and returns false.
     pub(super) fn retake(self: &Arc<Self>, seat: usize, sit: impl FnOnce(&Ready) -> bool) -> bool {
         let remote = self.remote(seat);
         if !sit(&remote.ready) {

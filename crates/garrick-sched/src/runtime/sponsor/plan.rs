@@ -15,7 +15,7 @@ const FIRST_AFTER: Nanos = 100_000;
 const INTERVAL: Nanos = 1_000_000;
 /// Maximum number of times that `INTERVAL` is doubled while nothing is pushed to a running worker.
 const DOUBLINGS_MAX: u32 = 4;
-/// The first check for timers comes after `INTERVAL`, doubled this number of times.
+/// Number of times that `INTERVAL` is doubled to get the time before the first check for timers.
 const DOUBLINGS_FOR_TIMERS: u32 = 2;
 
 /// Plan of the checks for workers that are stuck in long turns. The watching thread (an idle
@@ -28,11 +28,11 @@ pub(super) enum Plan {
     /// Several further checks are made, because something was pushed to a worker, or cells are
     /// ready. The value is the number of these checks.
     Soon(u32),
-    /// One check is made, because the last check has found ready cells. The value is the number of
-    /// times that `INTERVAL` is doubled to get the time before the check.
+    /// The previous check has found ready cells, so one check is made. The time before the check is
+    /// `INTERVAL`, doubled this number of times.
     Slowly(u32),
-    /// One check is made, because a worker has timers. The value is the number of times that
-    /// `INTERVAL` is doubled to get the time before the check.
+    /// A worker has timers, so one check is made. The time before the check is `INTERVAL`, doubled
+    /// this number of times.
     ForTimers(u32),
 }
 
@@ -52,7 +52,7 @@ impl Plan {
         Self::ForTimers(DOUBLINGS_FOR_TIMERS)
     }
 
-    /// Returns the time between now and the next check.
+    /// Returns the time between now and the next check. Returns `Nanos::MAX` if no check follows.
     pub(super) fn interval(self) -> Nanos {
         match self {
             Self::Nothing => Nanos::MAX,
@@ -98,7 +98,8 @@ impl Plan {
         matches!(self, Self::Slowly(_) | Self::ForTimers(_))
     }
 
-    /// Returns true if the next check of this plan comes too late for ready cells.
+    /// Returns true if no check follows, or if the next check comes too late for ready cells that
+    /// wait for a busy worker.
     pub(super) fn is_too_late_for_cells(self) -> bool {
         matches!(self, Self::Nothing | Self::ForTimers(_))
     }
