@@ -1,4 +1,5 @@
-//! Deterministic pseudorandom numbers, for jitter and for orders that depend on a seed.
+//! Deterministic pseudorandom numbers. They are used for jitter, and wherever a seed determines an
+//! order.
 
 /// Mixes the bits of `number` by one step of the splitmix64 generator. Different numbers have
 /// different results.

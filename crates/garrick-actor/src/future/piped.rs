@@ -99,7 +99,7 @@ impl<M: Send + 'static, F> Lead<M, F> {
     }
 }
 
-/// The data from which a piped future is created.
+/// The data from which a piped future is created: a future that runs concurrently with an actor.
 pub(super) trait Work: Send + 'static {
     /// Type of the user's future or stream. Reports use its name.
     type Of: 'static;

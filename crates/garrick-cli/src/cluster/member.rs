@@ -69,7 +69,8 @@ pub(super) fn join(system: &System, net: &NatsNet, cluster: &str, name: &str) ->
     }
 }
 
-/// Runs the node until it has been drained. The node begins to drain when standard input ends.
+/// Runs the node until it has left the cluster. When standard input ends, the node hands its shards
+/// over to other nodes, and then leaves.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let (cluster, name) = (&*arguments.cluster, &*arguments.node);
     let servers = || arguments.servers.builder();

@@ -19,7 +19,8 @@ pub(crate) struct Seen<T> {
 }
 
 impl Seen<Member> {
-    /// Returns the epoch (the number) of the membership.
+    /// Returns the epoch of the membership: the revision of the member's record with which the
+    /// membership began.
     pub(crate) fn epoch(&self) -> u64 {
         if self.value.epoch == 0 {
             self.revision
@@ -28,9 +29,8 @@ impl Seen<Member> {
         }
     }
 
-    /// Returns the node's fence for shards of a kind: a number that other members increase to take
-    /// over these shards. Returns 0 if other members cannot take over shards of this kind in this
-    /// way.
+    /// Returns the node's fence: a number that other members increase to take over the node's
+    /// shards of fenced kinds. Returns 0 if the node does not list the given kind as fenced.
     pub(crate) fn fence(&self, kind: &str) -> u64 {
         let is_fenced = self.value.fenced.iter().any(|fenced| fenced == kind);
         if is_fenced { self.value.fence } else { 0 }

@@ -97,8 +97,9 @@ impl Holder {
         })
     }
 
-    /// Returns the incarnation of the node (the number of its current life), where `revision` is
-    /// the revision of its record. A node whose stored number is 0 uses this revision.
+    /// Returns the incarnation of the node: a number that is greater after each restart of the
+    /// node. `revision` is the revision of the node's record. This revision is the result if the
+    /// record contains the number 0.
     pub(super) fn life_at(self, revision: u64) -> u64 {
         if self.life == 0 { revision } else { self.life }
     }

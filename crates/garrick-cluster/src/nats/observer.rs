@@ -37,16 +37,16 @@ const BEAT_WITHIN: Duration = Duration::from_millis(2_500);
 /// Time within which all records must have arrived.
 const RECORDS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Number of attempts to order a node to drain. An attempt fails if the node renews its record at
-/// the same time.
+/// Number of attempts to order a node to drain (to hand its shards over and to leave). An attempt
+/// fails if the node renews its record at the same time.
 const ATTEMPTS: u32 = 16;
 
 /// Maximum number of clusters whose names an error contains.
 const CLUSTERS_MAX: usize = 100;
 
 /// An observer of a cluster on NATS: it reads the records of the placement, and can order a node to
-/// drain. An observer is not a member, and creates nothing. Clones are handles to the same
-/// connection.
+/// [drain](crate::Entities::drain), which means to hand its shards over and to end its membership.
+/// An observer is not a member, and creates nothing. Clones are handles to the same connection.
 ///
 /// # Examples
 /// ```no_run

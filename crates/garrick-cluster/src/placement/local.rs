@@ -12,8 +12,8 @@ use crate::error::JoinError;
 /// Clones are handles to the same placement.
 ///
 /// An actor owns the records. The 1,024 latest deletions are kept for nodes that read only the
-/// changes since their previous read. In a simulation, requests of other nodes and the answers to
-/// them are messages between nodes, so links and partitions can delay and lose them.
+/// changes since an earlier read. In a simulation, requests of other nodes and the answers to them
+/// are messages between nodes, so links and partitions can delay and lose them.
 #[derive(Clone)]
 pub struct LocalPlacement {
     store: Address<Request>,

@@ -10,8 +10,8 @@ const STREAMS_MAX: usize = 4_096;
 struct Stream {
     /// Sequence number of the newest message that has arrived in the stream.
     number: u64,
-    /// Age of the stream, as a number of messages: the total number of messages of all streams at
-    /// the moment when the newest message of this stream arrived.
+    /// Total number of messages of all streams at the moment when the newest message of this stream
+    /// arrived. The stream with the smallest number is removed first.
     used: u64,
 }
 

@@ -74,7 +74,7 @@ fn ping_pong_loses_no_wake_up() {
 
 /// Increments `ball` whenever it is this thread's turn, and then wakes the other thread. It is this
 /// thread's turn whenever `ball` modulo 2 is `parity`. The accesses to `ball` are relaxed, so only
-/// the token orders them.
+/// the parking and waking of the threads orders them.
 fn play(ball: &AtomicU64, parity: u64, rounds: u64, parker: &mut Parker, other: &Unparker) {
     for round in 0..rounds {
         let mine = 2 * round + parity;

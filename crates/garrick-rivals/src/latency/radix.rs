@@ -37,12 +37,12 @@ struct Stage<F: Peer> {
     ones: Vec<u64>,
     /// Number of values that have not arrived yet.
     left: u64,
-    /// Address of the next stage. `None` at the end of the chain.
+    /// Address of the next stage. `None` in the last stage.
     next: Option<F::Address<Stage<F>>>,
-    /// Sender by which the end of the chain reports true if the output was sorted. Each stage holds
-    /// a clone of the sender until the stage stops.
+    /// Sender by which the last stage reports true if the output was sorted. Each stage holds a
+    /// clone of the sender until the stage stops.
     done: Sender<bool>,
-    /// The last value that the end of the chain has received.
+    /// The value that has arrived most recently in the last stage.
     last: u64,
     /// True if every value so far was at least as large as the value before it.
     is_sorted: bool,
@@ -75,7 +75,7 @@ impl<F: Peer> Stage<F> {
         }
     }
 
-    /// Handles a value at the end of the chain, which checks the order.
+    /// Handles a value in the last stage, which checks that the values arrive in ascending order.
     fn check(&mut self, value: u64) {
         self.is_sorted &= self.last <= value;
         self.last = value;

@@ -55,7 +55,8 @@ impl Mail {
         unsafe { self.first.as_ref() }.is_some_and(|envelope| self.has_unread(envelope))
     }
 
-    /// Returns the number of free slots that an envelope had when the snapshot was taken.
+    /// Returns the number of free slots that an envelope had when the snapshot of the mailbox was
+    /// taken.
     fn free_of(&self, envelope: &Envelope) -> u32 {
         if std::ptr::eq(envelope, self.last) {
             self.free
@@ -86,8 +87,8 @@ impl Mail {
         Some(read)
     }
 
-    /// Returns true if the owner has probably not appended messages to the mailbox since the
-    /// snapshot was taken.
+    /// Returns true if the owner has probably not appended messages to the mailbox since this
+    /// snapshot of the mailbox was taken.
     pub(crate) fn is_whole(&self, cell: &Header) -> bool {
         // SAFETY: the last envelope stays until the owner mends the mailbox.
         let last = unsafe { self.last.as_ref() };

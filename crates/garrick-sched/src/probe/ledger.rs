@@ -59,8 +59,8 @@ const SEEN: Nanos = 1_000_000;
 /// activation represents more time than the pool contains, the missing time is owed to the kind of
 /// task. The total time that is owed to all kinds has the same limit.
 const POOL_MAX: Nanos = 20_000_000;
-/// Half-life of the weight of timed work, when work that could not be assigned to a kind of task is
-/// divided among the kinds. Work of this age has half the weight of new work.
+/// Age at which timed work has half the weight of new work. The weights are used to divide work
+/// that could not be assigned to a kind of task.
 const RECENT: Nanos = 500_000_000;
 /// Duration of a page: a period of time for which totals of work are collected. At the end of the
 /// page, the totals are divided among the kinds of tasks. A page ends earlier if `PAGE_TIMED`
@@ -187,8 +187,8 @@ pub(super) struct Ledger {
     pool: Cell<Work>,
     /// Work that must still be added to the counters of the kinds of tasks.
     owed: RefCell<Entries>,
-    /// Work that the recently timed activations of each kind of task represent. The ratio of these
-    /// amounts determines how work is divided that could not be assigned to a kind of task.
+    /// Work that the recently timed activations of each kind of task represent. Work that could not
+    /// be assigned to a kind of task is divided in the ratio of these amounts.
     recent: RefCell<Entries>,
     /// Total duration of the pages (periods of time) that were added to `recent` since the most
     /// recent halving of its entries.
@@ -684,7 +684,7 @@ impl Ledger {
         self.due.set(picks.wrapping_add(self.draw(gap)));
     }
 
-    /// Returns a random number: after this number of further activations, an activation is timed.
+    /// Returns a random number of activations: the distance to the next activation that is timed.
     /// The mean is `gap`, and the maximum is [`LONGEST`] times the mean. Below the maximum, the
     /// distribution is geometric, so a new number can be drawn at any time without bias.
     fn draw(&self, gap: u64) -> u32 {

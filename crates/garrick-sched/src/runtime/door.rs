@@ -119,9 +119,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         false
     }
 
-    /// Implements [`Address::watch`]: registers `notice`, for a call of [`Notice::tell`] when the
-    /// receiver behind the door has ended. By default, drops `notice`, so the watcher is never
-    /// notified.
+    /// Implements [`Address::watch`]: stores `notice`, and calls [`Notice::tell`] when the receiver
+    /// behind the door has ended. By default, drops `notice`, so the watcher is never notified.
     ///
     /// A door in front of another address calls [`Address::forward_watch`] of that address. Then
     /// the receiver drops the notice if the watch is cancelled. A door that stores notices itself

@@ -22,8 +22,8 @@ pub enum Plan {
     Pos,
 }
 
-/// The plans of successive seeds. Every second plan is a walk, because a walk is the best strategy
-/// for most bugs.
+/// The strategies of eight successive seeds. They repeat for the following seeds. Every second
+/// strategy is a walk, because a walk is the best strategy for most bugs.
 const PLANS: [Plan; 8] = [
     Plan::Walk,
     Plan::Pct(3),

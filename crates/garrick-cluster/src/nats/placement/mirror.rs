@@ -238,8 +238,8 @@ mod tests {
         }
     }
 
-    /// Result of a read: the keys and revisions, the revision of the copy, and true if all records
-    /// are included. `None` if there is no answer.
+    /// Result of a request for changes: the keys and revisions of the changed records, the revision
+    /// of the copy, and true if all records are included. `None` if there is no answer.
     type Read = Option<(Vec<(String, u64)>, u64, bool)>;
 
     fn read(mirror: &mut Mirror, since: u64, to: &Address<News>) -> Read {

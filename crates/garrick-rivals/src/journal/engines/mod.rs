@@ -1,4 +1,4 @@
-//! Engines that store the events of hand-written entities.
+//! Stores of events for entities that are written by hand, without a library for durable actors.
 
 mod fjall;
 mod plain;

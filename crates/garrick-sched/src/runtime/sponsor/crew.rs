@@ -631,13 +631,16 @@ impl Hand {
         self.crew.earliest().min(memory.unwrap_or(NEVER))
     }
 
-    /// Returns the time after which unused memory should be returned to the operating system.
+    /// Returns the time until unused memory should be returned to the operating system. Returns
+    /// `None` if no memory needs to be returned, or if the workers do not use the clock of the real
+    /// world.
     fn memory_left(&self) -> Option<Duration> {
         self.shared.is_real().then(pool::time_left).flatten()
     }
 
     /// Records the time until which this thread sleeps while it watches timers and stuck workers.
-    /// Returns how long the thread may sleep, or `None` if there is no limit.
+    /// Returns how long the thread may sleep. Returns `None` if there is no limit, or if the thread
+    /// does not watch any more.
     fn keep_watch(&self) -> Option<Duration> {
         let next = loop {
             let next = self.crew.earliest();
