@@ -294,9 +294,9 @@ impl Execution<'_, '_> {
         Ok(End::Cut)
     }
 
-    /// Runs without faults until nothing is left to do, until all properties that must become true
-    /// have been true, or until one of them has not been true within its time limit. `before` is
-    /// the reason why the part with faults has ended.
+    /// Runs without faults until one of three things happens: nothing is left to do, all properties
+    /// that must become true have been true, or the time limit of one of these properties has
+    /// passed. `before` is the reason why the part with faults has ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
         let now = self.sim.clock.now();

@@ -15,11 +15,11 @@
 //!
 //! Clocks of other machines are not used, and records on the server do not expire. (Deletions do,
 //! but nothing depends on them, because the revisions of a bucket are never used again.) While the
-//! server accepts no updates, no node can renew its record, so no record may be replaced. Therefore
-//! a candidate (a node that waits for the name) measures for how long a record is unchanged, but
-//! starts again when one of its own updates fails. To find out whether updates succeed, the
-//! candidate updates a separate key. A read would not show whether updates succeed: a server
-//! without a majority can still answer reads.
+//! server accepts no updates, no node can renew its record, so a candidate is not allowed to
+//! replace any record. Therefore a candidate (a node that waits for the name) measures how long a
+//! record is unchanged, but starts again when one of its own updates fails. To find out whether
+//! updates succeed, the candidate updates a separate key. A read would not show whether updates
+//! succeed: a server without a majority can still answer reads.
 //!
 //! Only an update decides who has a name, because a read may be answered by a server that does not
 //! have the latest record.

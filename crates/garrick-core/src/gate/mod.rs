@@ -90,9 +90,9 @@ pub fn new() -> (Mover, Watch) {
     (Mover { gate, count: 0 }, watch)
 }
 
-/// State that the mover (which advances the count) shares with the watching side (which waits for
-/// the count). All words are in one cache line, which the mover's core usually owns. A thread on
-/// the watching side writes to this cache line only when the thread is about to sleep.
+/// State that two sides share: the mover advances the count, and the watching side waits for the
+/// count. All words are in one cache line, which the mover's core usually owns. A thread on the
+/// watching side writes to this cache line only when the thread is about to sleep.
 struct Gate {
     /// Count of the gate. Written by the mover (which advances the count), read by the watching
     /// side (which waits for the count).

@@ -120,7 +120,8 @@ impl Letters {
     /// - the number of unconfirmed letters in 4 bytes,
     /// - for each of these letters, its receiver, its number and its content,
     /// - the number of senders from which letters were handled, in 4 bytes,
-    /// - for each of these senders, its name, the number of its last letter, and the answer.
+    /// - for each of these senders, its name, the number of its newest handled letter, and the
+    ///   answer.
     pub(super) fn encode(&self, bytes: &mut Vec<u8>) {
         let count = self.outbox.values().map(VecDeque::len).sum::<usize>();
         bytes.extend((count as u32).to_le_bytes());

@@ -17,9 +17,9 @@ pub(super) type Column = (String, bool);
 pub(super) const DOUBT: &str = "~";
 
 impl Report {
-    /// Returns a text table of all rows. The text below the table lists the reasons to doubt some
-    /// of its figures, if there are any, and then the machine, the compiler, the commit, and the
-    /// tables of the suites.
+    /// Returns a text with a table of all rows. Below the table, the text lists the reasons to
+    /// doubt some of the figures, if there are any. Then the text names the machine, the compiler
+    /// and the commit. At the end are the tables of the suites.
     pub fn table(&self) -> String {
         let columns = columns(&self.rows);
         let rows = self.rows.iter().map(|row| cells(row, &columns));

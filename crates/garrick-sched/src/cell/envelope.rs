@@ -44,10 +44,11 @@ pub(crate) enum Kind {
 
 /// The header of a block that contains messages. The messages come after the header.
 ///
-/// Only the thread that owns the envelope writes the fields. If the envelope is in the mailbox of a
-/// cell whose owner is in a long turn, another thread (a visitor) may read the two atomic fields
-/// while the owner appends messages. To notice such a change, the visitor compares the cell's state
-/// word before and after its reads (`Header::snapshot`). Loom models do not check these two fields.
+/// Only the thread that owns the envelope writes the fields. During a long turn of this thread,
+/// another thread (a visitor) may read the two atomic fields of envelopes in mailboxes, even while
+/// the owner appends messages. To notice that messages were appended, the visitor compares the
+/// cell's state word before and after its reads (`Header::snapshot`). Loom models do not check
+/// these two fields.
 #[repr(C, align(16))]
 pub(crate) struct Envelope {
     /// In an inbox: the envelope that was pushed before this one. In a mailbox: the next envelope

@@ -548,9 +548,9 @@ impl Ledger {
         counted
     }
 
-    /// Records the time that was counted for a long activation. If later activations took longer
-    /// than usual, and no other thread has seen them running, the extra time is divided among the
-    /// kinds of tasks in the ratio of the recorded times.
+    /// Records the time that was counted for a long activation of the kind with the index `place`.
+    /// The recorded times of all kinds serve as a ratio: extra time of other activations is divided
+    /// in this ratio if no other thread has seen these activations running.
     fn note_long(&self, place: usize, time: Nanos) {
         let entries = &mut self.long.borrow_mut()[usize::from(time >= SEEN)];
         add_to(entries, place, Work::of(time));
@@ -621,9 +621,9 @@ impl Ledger {
         }
     }
 
-    /// Records the work of a page (a period of time) by kind of task, as the timed activations of
-    /// the page represent it. The work is added to the recent work, and to the work that must still
-    /// be counted for the kinds. `time` is the total time of the page.
+    /// Records the work that the timed activations of a page (a period of time) represent, for each
+    /// kind of task. The work is added to the recent work, and to the work that must still be
+    /// counted for the kinds. `time` is the total time of the page.
     fn remember(&self, entries: &Entries, time: Nanos) {
         let recent = &mut *self.recent.borrow_mut();
         for &(place, work) in entries {

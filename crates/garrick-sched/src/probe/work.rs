@@ -34,8 +34,8 @@ impl Work {
         }
     }
 
-    /// Returns the smaller time, the smaller number of turns, and the smaller number of activations
-    /// of two amounts of work.
+    /// Returns the smaller of two amounts of work: time, turns and activations are compared
+    /// separately.
     pub(super) fn min(self, other: Self) -> Self {
         Self {
             time: self.time.min(other.time),

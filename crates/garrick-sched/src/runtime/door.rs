@@ -132,9 +132,9 @@ pub trait Door: Send + Sync + Sized + 'static {
     /// Returns the id of the task that this door represents, if there is one. Returns `None` by
     /// default, which means that the door represents only itself.
     ///
-    /// All doors that represent the same task have equal addresses, whose [`Address::id`] is the id
-    /// of that task. A door that represents a task must keep the task alive, so that no other task
-    /// gets the same id.
+    /// All doors that represent the same task have equal addresses: the [`Address::id`] of each is
+    /// the id of this task. A door that represents a task must keep the task alive, so that no
+    /// other task gets the same id.
     fn stands_for(&self) -> Option<TaskId> {
         None
     }

@@ -48,9 +48,9 @@ pub enum Probe {
     /// Messages per second: the [`Edge::rate`](crate::Edge::rate) of a channel, or the
     /// [`Node::rate`](crate::Node::rate) of a stage or group of actors.
     Rate,
-    /// Steps per second of a stage, turns per second of a group of actors or of a sponsor (a set of
-    /// threads that run actors), or turns per second that a journal writes to its log. A turn is
-    /// the handling of one message, or the start of an actor.
+    /// A rate per second: the steps of a stage, the turns of a group of actors, the turns of a
+    /// sponsor (a set of threads that run actors), or the turns that a journal writes to its log. A
+    /// turn is the handling of one message, or the start of an actor.
     TurnRate,
     /// Share of one core that a stage or group of actors uses. For a group of actors, the share can
     /// exceed 1.

@@ -1,4 +1,4 @@
-//! Seats, which are the states of workers, and hands, which are the threads that run workers.
+//! Seats (the states of workers) and hands (the threads that run workers).
 //!
 //! A *seat* is the state of a worker: its run queues, memory blocks, timers and ready stack. A
 //! *hand* is a thread of the sponsor. The *sitter* of a seat is the hand that runs the worker. The
@@ -311,8 +311,8 @@ impl Crew {
     }
 
     /// Ensures that a thread wakes for the next timer of a worker that was left PARKED (no thread
-    /// runs it), and for timers of other workers that no thread watches. Called by the thread that
-    /// has left the worker, unless this thread goes to sleep now.
+    /// runs it). Also ensures this for the timers of other workers, if no thread watches them.
+    /// Called by the thread that has left the worker, unless this thread goes to sleep now.
     pub(super) fn watch_over(&self, seat: usize) {
         // The caller has passed a fence since it left the seat: see `Hand::keep_watch` and
         // `Crew::watch_timers`.
