@@ -21,8 +21,8 @@ const RATE_MS_MAX: u64 = 24 * 60 * 60 * 1000;
 /// Default number of heartbeats. With the default interval, a run with this number takes a minute.
 const BEATS: u64 = 30_000;
 
-/// Maximum number of heartbeats. Even with one heartbeat per millisecond, more heartbeats would
-/// take over 30 years.
+/// Maximum number of heartbeats. Even with one heartbeat per millisecond, this number is reached
+/// only after more than 30 years.
 const BEATS_MAX: u64 = 1_000_000_000_000;
 
 /// Maximum capacity of a channel. With this capacity, a channel of numbers takes 128 MiB, and a

@@ -3,7 +3,7 @@
 use clap::{Arg, Command};
 use garrick_measure::commands::{Ended, Subcommand};
 
-/// A subcommand that only explains how to build the program with the study of journals.
+/// A subcommand that only explains how to build the program with the subcommand `journal`.
 pub(super) const JOURNAL: Subcommand = Subcommand {
     command: || {
         let rest = Arg::new("rest")

@@ -63,8 +63,8 @@ pub(crate) struct Limits {
     /// faults at the end of a run.
     pub(crate) steps_max: u32,
     /// True if each crash and each partition has a random step before which it cannot begin.
-    /// Without such steps, most outages would begin early in the run, because they are always
-    /// possible.
+    /// Without such steps, most outages would begin early in the run, because a crash or partition
+    /// is possible at every step.
     pub(crate) has_onsets: bool,
     /// True in a search of all orders.
     pub(crate) is_search_of_all: bool,

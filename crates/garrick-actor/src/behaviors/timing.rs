@@ -177,7 +177,8 @@ enum Waiting<M> {
 /// they are due.
 ///
 /// One actor with one timer holds all of them, because messages in separate timers could overtake
-/// each other: each worker has its own timers, and the delay may move to another worker.
+/// each other: each worker has its own timers, and the actor of the [`delay`] may move to another
+/// worker.
 struct Line<M> {
     to: Address<M>,
     by: Nanos,

@@ -1,4 +1,4 @@
-//! A future that sleeps.
+//! A future that completes after a delay.
 
 use std::fmt;
 use std::future::Future;
@@ -30,7 +30,7 @@ pub struct Sleep {
 enum Stage {
     /// The sleep has not been polled yet. Contains its duration.
     New(Nanos),
-    /// The sleep has started. Contains its key.
+    /// The sleep has started. Contains the key under which the actor's sleeps store it.
     Asleep(Key),
     /// The sleep is over.
     Over,

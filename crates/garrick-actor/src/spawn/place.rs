@@ -24,7 +24,7 @@ pub trait Place: Copy {
     /// system.
     type On<'h>: Place;
 
-    /// Returns a place that spawns actors on the system of `handle` instead.
+    /// Returns a different place, which spawns actors on the system of `handle`.
     #[doc(hidden)]
     fn on(self, handle: &Handle) -> Self::On<'_>;
 

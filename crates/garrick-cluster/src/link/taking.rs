@@ -76,7 +76,7 @@ impl Link {
     /// Checks the incarnations (lives) of both nodes in the head of a frame. Returns true if the
     /// frame must be dropped. `known` is the newest known incarnation of the other node. If the
     /// frame was sent to another incarnation of this node, also sends the other node a frame that
-    /// contains the current incarnation of this node. Does not send it to an incarnation before
+    /// contains the current incarnation of this node. This frame is not sent to incarnations before
     /// `known`.
     fn is_of_other_lives(&mut self, head: &Head, known: u64) -> bool {
         let is_to_another = head.peer != 0 && head.peer != self.base.life;

@@ -37,8 +37,8 @@ pub(super) fn expiring(store: &Store, time: Duration) -> HeaderMap {
 
 /// Returns a copy of the value of a record. Returns `None` if the record was deleted.
 ///
-/// The value in `entry` is a part of the buffer into which the client has read, so it would keep
-/// the whole buffer alive.
+/// The value in `entry` is a part of the buffer into which the client has read, so keeping this
+/// value would keep the whole buffer alive.
 pub(super) fn value_of(entry: &Entry) -> Option<Bytes> {
     (entry.operation == Operation::Put).then(|| Bytes::copy_from_slice(&entry.value))
 }

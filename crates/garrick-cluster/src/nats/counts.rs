@@ -129,7 +129,7 @@ impl Counts {
         }
     }
 
-    /// Returns all counters except the ones that the connection itself keeps.
+    /// Returns all counters, except the counters that the connection itself keeps.
     pub(super) fn sample(&self) -> NatsSample {
         let get = |count: &AtomicU64| count.load(Relaxed);
         NatsSample {

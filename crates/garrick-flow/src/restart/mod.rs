@@ -50,7 +50,7 @@ pub struct Restarting<E, S, M, F> {
     /// The state, and the time at which it was created. `None` before the first step, and between a
     /// panic and the next start.
     up: Option<(S, Nanos)>,
-    /// Time at which the next state must be created.
+    /// Time at which the stage gets a new state, after a panic has destroyed the previous state.
     due: Nanos,
     /// Function that declares the channel ends among the values that outlive a panic. Does nothing
     /// unless [`Restarting::telling`] was called.

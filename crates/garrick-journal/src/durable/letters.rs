@@ -8,8 +8,9 @@ use crate::event::EventKind;
 
 /// A message to another durable actor. The letter is sent repeatedly until the receiver has
 /// confirmed it. [`Decide::post`](super::Decide::post) records the letter.
-/// [`DurableActor::letter`](super::DurableActor::letter) converts the letter into a message to the
-/// sender itself. When the sender handles that message, it sends the content to the receiver.
+/// [`DurableActor::letter`](super::DurableActor::letter) converts the letter into a message that
+/// the sender itself gets. When the sender handles this message, the sender sends the content of
+/// the letter to the receiver.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Letter {

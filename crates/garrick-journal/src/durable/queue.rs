@@ -147,7 +147,7 @@ pub(super) struct State {
 
 /// The events of a turn.
 pub(super) struct Batch {
-    /// Sequence number of the first event.
+    /// Sequence number of the turn's first event.
     pub(super) first: u64,
     pub(super) events: Encoded,
     pub(super) state: Option<Box<State>>,
@@ -168,7 +168,7 @@ impl Batch {
         self.events.size() + state
     }
 
-    /// Returns the sequence number of the last event.
+    /// Returns the sequence number of the turn's last event.
     fn last(&self) -> u64 {
         self.first + self.events.len() as u64 - 1
     }
@@ -185,7 +185,7 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Returns the sequence number of the last event.
+    /// Returns the sequence number of the turn's last event.
     pub(super) fn last(&self) -> u64 {
         self.batch.last()
     }

@@ -1,4 +1,4 @@
-//! Tables as text for readers.
+//! Tables in plain text, for people to read.
 
 use std::fmt::Write;
 

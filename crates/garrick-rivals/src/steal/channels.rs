@@ -1,4 +1,4 @@
-//! The contenders that are channels, whose receivers can wait for a value.
+//! The contenders that are channels. The receivers of these channels can wait for a value.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::AcqRel};

@@ -38,7 +38,7 @@ const COST: Nanos = 300;
 /// `ASLEEP_SHARE`.
 const AWAKE_SHARE: Nanos = 128;
 const ASLEEP_SHARE: Nanos = 2_048;
-/// Maximum budget: the time that the worker may spend on timing. It is enough to time 256
+/// Maximum budget: the time that the worker may spend on timing. This budget is enough to time 256
 /// activations one after another.
 const BUDGET_MAX: Nanos = 256 * COST;
 /// Budget (time that the worker may spend on timing) at which the worker begins to time all

@@ -58,8 +58,8 @@ use crate::runtime::worker::Worker;
 /// assert_eq!(heard.recv(), Ok(4));
 /// ```
 pub trait Door: Send + Sync + Sized + 'static {
-    /// The type of the messages. It must be `Send`, because a message may be handled on another
-    /// thread than the one that sent it. So this example does not compile:
+    /// The type of the messages. This type must be `Send`, because a message can be handled on a
+    /// different thread than its sender's. So this example does not compile:
     ///
     /// ```compile_fail,E0277
     /// use std::rc::Rc;
@@ -243,8 +243,8 @@ impl<D: Door> Door for Boxed<D> {
     }
 }
 
-/// Returns an address that passes each message to `door`. The door is dropped when its last address
-/// is dropped. Until then, it does not stop.
+/// Returns an address that passes each message to `door`. The door does not stop as long as it has
+/// an address, and is dropped together with its last address.
 pub fn door<D: Door>(door: D) -> Address<D::Message> {
     if const { is_boxed::<D>() } {
         return place(Boxed(Box::new(door)));

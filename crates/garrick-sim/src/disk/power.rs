@@ -52,7 +52,8 @@ impl Power {
         };
     }
 
-    /// Records that the node has crashed at an operation. The node must be at risk.
+    /// Records that the node has crashed at an operation. Must be called only in the state
+    /// `AtRisk`.
     pub(super) fn lose(&mut self) {
         debug_assert_eq!(self.state, State::AtRisk);
         self.state = State::Lost;

@@ -176,7 +176,7 @@ pub(super) struct Taken {
 /// Undelivered messages that must be dropped. All of them have the same receiver.
 pub(super) struct Dropped {
     pub(super) cell: CellPtr,
-    /// Oldest message to drop. It begins a linked list of all messages to drop.
+    /// Oldest message to drop, which is the beginning of a linked list of all messages to drop.
     pub(super) oldest: *mut Envelope,
     /// Node of the receiver.
     pub(super) node: u32,

@@ -93,7 +93,7 @@ impl Plan {
         }
     }
 
-    /// Returns true if the next check may come some milliseconds late.
+    /// Returns true if the next check is not urgent: a delay of some milliseconds does no harm.
     pub(super) fn is_slow(self) -> bool {
         matches!(self, Self::Slowly(_) | Self::ForTimers(_))
     }
