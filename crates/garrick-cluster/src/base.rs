@@ -29,16 +29,16 @@ pub(crate) struct Base {
     node: OnceLock<Weak<dyn Any + Send + Sync>>,
     exports: Mutex<Exports>,
     services: Mutex<HashMap<Arc<str>, Arc<dyn Exported>>>,
-    /// Sequence number of the last session that this node has begun with any other node. The
+    /// Sequence number of the latest session that this node has begun with any other node. The
     /// numbers of sessions, questions and watch requests are never used twice. So a new link to a
     /// node never uses a number that an earlier link to the same node has used.
     session: AtomicU64,
     question: AtomicU64,
     watch: AtomicU64,
-    /// Sequence number of the last actor that this node has added to the directory.
+    /// Sequence number of the latest actor that this node has added to the directory.
     served: AtomicU64,
-    /// Sequence number of the last stream (the numbered messages of a topic that go to one other
-    /// node).
+    /// Sequence number of the latest stream that this node has begun. A stream is the numbered
+    /// messages of a topic that go to one other node.
     stream: AtomicU64,
 }
 

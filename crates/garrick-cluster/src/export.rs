@@ -14,7 +14,7 @@ use crate::line::{Carrier, Exported, Held, Travels, Undelivered};
 use crate::name::NodeName;
 use crate::options::WIRE_LIMITS;
 
-/// An address that other nodes may use.
+/// An address to which other nodes can send messages.
 struct Export<M>(Address<M>);
 
 impl<M: Travels> Export<M> {

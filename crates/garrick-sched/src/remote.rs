@@ -294,7 +294,7 @@ impl Remote {
         self.has_guests.load(Relaxed)
     }
 
-    /// Returns true if a thread that waits for an answer may probably run this worker now. If
+    /// Returns true if a thread that waits for an answer can probably run this worker now. If
     /// `spared` (the number of questions for which such threads must not run the worker) is not 0,
     /// subtracts 1 from it and returns false.
     pub(crate) fn welcomes_guests(&self) -> bool {

@@ -60,11 +60,11 @@ pub struct Series {
 struct Track {
     /// Sequence number of the series, in the order of creation.
     order: u64,
-    /// The last values, up to the newest point. An unknown value is NaN.
+    /// The latest values, up to the newest point. An unknown value is NaN.
     values: VecDeque<f32>,
-    /// Total count at the last point, from which the rate at the next point is computed.
+    /// Total count at the previous point, from which the rate at the next point is computed.
     count: Option<u64>,
-    /// Sequence number of the last point at which this series had a value.
+    /// Sequence number of the latest point at which this series had a value.
     seen: u64,
 }
 
@@ -75,11 +75,11 @@ pub(crate) struct History {
     tracks: HashMap<(String, &'static str), Track>,
     /// Number of points taken so far.
     points: u64,
-    /// Time of the last point.
+    /// Time of the newest point. `None` if there is no point yet.
     last: Option<Nanos>,
     /// Number of series that have been begun so far.
     begun: u64,
-    /// Number of series that were not recorded at the last point, because the maximum number was
+    /// Number of series that were not recorded at the newest point, because the maximum number was
     /// reached.
     omitted: u64,
 }
@@ -92,7 +92,7 @@ enum Value {
 }
 
 impl History {
-    /// Adds a point if the time since the last point is at least the interval between two points.
+    /// Adds a point, unless less than [`STEP`] has passed since the newest point.
     pub(crate) fn take(&mut self, snapshot: &Snapshot, now: Nanos) {
         if self
             .last

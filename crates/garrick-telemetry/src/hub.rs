@@ -114,12 +114,12 @@ pub(crate) fn to_json(value: &impl Serialize) -> Bytes {
     serde_json::to_vec(value).map_or(Bytes::from_static(b"{}"), Bytes::from)
 }
 
-/// The last alert changes. All changes are numbered from 0.
+/// The latest alert changes. All changes are numbered from 0.
 #[derive(Debug, Default)]
 struct Log {
     /// Sequence number of the oldest alert change that is kept.
     first: u64,
-    /// The last alert changes, each as a server-sent event.
+    /// The latest alert changes, each as a server-sent event.
     kept: VecDeque<Bytes>,
 }
 
@@ -139,7 +139,7 @@ pub(crate) struct Counts {
 pub(crate) struct Hub {
     /// The newest snapshot, with its cached renderings. Written by the sampler.
     newest: watch::Sender<Arc<Frame>>,
-    /// The last alert changes. Written by the sampler, read by event streams.
+    /// The latest alert changes. Written by the sampler, read by event streams.
     log: Mutex<Log>,
     history: Arc<Mutex<History>>,
     /// Recent failures and the supervision trees. Written by the sampler.

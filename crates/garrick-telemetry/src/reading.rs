@@ -298,7 +298,7 @@ pub struct JournalReading {
     pub opening_read_bytes: u64,
     /// Size of the log in bytes, while the log is being opened.
     pub opening_bytes: u64,
-    /// Reason why the journal could not be opened, or why the last group of turns could not be
+    /// Reason why the journal could not be opened, or why the latest group of turns could not be
     /// written. `None` if there is no such error.
     pub failure: Option<String>,
     /// Newest notice: an error without loss of data. `None` if there was none.

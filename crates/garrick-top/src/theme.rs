@@ -45,7 +45,7 @@ impl Theme {
         }
     }
 
-    /// Returns the style of bars, graphs and states that show `mark`.
+    /// Returns the style of a bar, a graph or the name of a state, if it has the mark `mark`.
     pub(crate) fn bar(self, mark: Mark) -> Style {
         match mark {
             Mark::Ok => self.colored(Color::Green),

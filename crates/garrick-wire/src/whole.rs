@@ -12,9 +12,9 @@ impl Limits {
     /// The encoding does not contain its length, so the receiver must know where the encoding ends.
     ///
     /// # Errors
-    /// Returns an error if the message has too many bytes or levels, or if a type refuses the
-    /// value. After an error, `out` contains the same bytes as before the call, and the value is
-    /// dropped.
+    /// Returns an error if the message has too many bytes or too many nested levels, or if a type
+    /// refuses the value. After an error, `out` contains the same bytes as before the call, and the
+    /// value is dropped.
     #[inline]
     pub fn encode<T: Wire>(&self, value: T, out: &mut Vec<u8>) -> Result<(), WireError> {
         self.encode_with(value, out, &mut ())
@@ -74,7 +74,8 @@ impl Limits {
 /// Returns the encoding of `value`, with the default [`Limits`].
 ///
 /// # Errors
-/// Returns an error if the message has too many bytes or levels, or if a type refuses the value.
+/// Returns an error if the message has too many bytes or too many nested levels, or if a type
+/// refuses the value.
 pub fn to_vec<T: Wire>(value: T) -> Result<Vec<u8>, WireError> {
     let mut out = Vec::new();
     Limits::new().encode(value, &mut out)?;

@@ -20,10 +20,11 @@ pub struct Options<M: 'static> {
     /// Name of the actor. `None` if there is no name, or once the name is part of `path`.
     pub(crate) name: Option<String>,
     pub(crate) path: Option<ActorPath>,
-    /// Maximum number of stashed messages, if it is set.
+    /// Maximum number of stashed messages. `None` if the option is not set.
     pub(crate) stash: Option<usize>,
     pub(crate) receive_timeout: Option<Timeout<M>>,
-    /// Limit on how many futures of the actor are polled concurrently.
+    /// Maximum number of futures of the actor that are polled concurrently. `None` if the option is
+    /// not set.
     pub(crate) pipe_limit: Option<usize>,
 }
 
@@ -40,7 +41,7 @@ impl<M: 'static> Default for Options<M> {
 }
 
 impl<M: 'static> Options<M> {
-    /// Creates the state for the options of one actor.
+    /// Creates the state that one actor needs for these options, such as its stash.
     fn beside(&self) -> Beside {
         let has_more =
             self.stash.is_some() || self.receive_timeout.is_some() || self.pipe_limit.is_some();

@@ -95,7 +95,7 @@ impl Office {
     }
 
     /// Prints one line that summarizes the omitted reports about the children of a supervisor, and
-    /// logs an event. Prints under the same condition as [`Office::write`].
+    /// logs a `tracing` event. Prints nothing if `Builder::on_failure` has set a function.
     fn write_omitted(&self, supervisor: &ActorPath, omitted: &Omitted, last: &Failure) {
         #[cfg(feature = "tracing")]
         quiet::call(|| super::events::failed_more(&self.system, supervisor, omitted.count(), last));

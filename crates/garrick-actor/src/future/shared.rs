@@ -432,7 +432,7 @@ impl<M: Send + 'static> Shared<M> {
     }
 
     /// Removes the address of the task, because the current turn fails or the task stops. A
-    /// [`Note`] that is dropped after that is not sent again.
+    /// [`Note`] that is dropped later is not sent again.
     pub(super) fn abandon(&self) {
         let body = lock(&self.body).take();
         drop(body);

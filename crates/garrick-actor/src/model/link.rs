@@ -8,10 +8,10 @@ impl<M: 'static> Context<'_, M> {
     /// Links this actor and the actor `other`. When one of them fails, the other is stopped after
     /// it has handled the messages that are already in its mailbox.
     ///
-    /// An actor that stops without a failure does not stop the actors that are linked to it. A
-    /// failed actor that is restarted by its [`Supervisor`](crate::supervise::Supervisor) does not
-    /// stop them either. The link has no effect if this turn is undone, or if `other` has stopped
-    /// or failed before this call.
+    /// An actor that stops without a failure does not stop the actors that are linked to it. If a
+    /// failed actor is restarted by its [`Supervisor`](crate::supervise::Supervisor), the linked
+    /// actors are not stopped either. The link has no effect if this turn is undone, or if `other`
+    /// has stopped or failed before this call.
     ///
     /// An actor that is stopped by a link has not failed, so it does not stop other actors. To stop
     /// many actors when one actor fails, link each of them to that actor. To be notified instead of

@@ -1,5 +1,4 @@
-//! The schedule by which stopped actors are removed from a list. Such a list does not watch its
-//! actors.
+//! A schedule for the removal of stopped actors from a list that does not watch its actors.
 
 /// Minimum length of a list that is swept. Stopped actors are not removed from a shorter list.
 const LEN_MIN: usize = 32;

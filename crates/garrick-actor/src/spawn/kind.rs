@@ -105,8 +105,9 @@ where
     type Msg = A::Msg;
 }
 
-/// A value that can be spawned as an actor at the place `P`, with the options `X` and the mailbox
-/// `B`. `K` is the kind of the value.
+/// A value that can be spawned as an actor. `K` is the kind of the value. `X` is the type of the
+/// options, `B` is the type of the mailbox, and `P` is the type of the place that runs the actor,
+/// such as a system.
 #[doc(hidden)]
 pub trait SpawnAt<K, X, B, P>: Spawnable<K> {
     /// Spawns the actor.

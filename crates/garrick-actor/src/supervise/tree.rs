@@ -123,7 +123,7 @@ pub struct Supervisor {
 
 impl Supervisor {
     /// Creates a builder for a supervisor. By default, the supervisor allows 3 restarts within 5
-    /// seconds. If a fourth restart becomes necessary in this time, the supervisor gives up: it
+    /// seconds. If a fourth restart becomes necessary within 5 seconds, the supervisor gives up: it
     /// stops its children and fails.
     ///
     /// # Panics
@@ -141,8 +141,9 @@ impl Supervisor {
         }
     }
 
-    /// Allows at most `restarts_max` restarts within the duration `within`. If another restart
-    /// becomes necessary in this time, the supervisor gives up: it stops its children and fails.
+    /// Allows at most `restarts_max` restarts within the duration `within`. If one more restart
+    /// becomes necessary within this duration, the supervisor gives up: it stops its children and
+    /// fails.
     pub fn intensity(mut self, restarts_max: usize, within: Duration) -> Self {
         self.intensity = Intensity::new(restarts_max, within);
         self
@@ -154,8 +155,8 @@ impl Supervisor {
     ///
     /// A report contains the path of the child, the reason, and what happens to the child. By
     /// default, reports are printed to standard error, with at most one line per second for each
-    /// supervisor. When this second is over, one more line states how many reports were not
-    /// printed. [`Builder::on_failure`](crate::system::Builder::on_failure) sets a function that
+    /// supervisor. If reports were not printed, one more line at the end of the second states their
+    /// number. [`Builder::on_failure`](crate::system::Builder::on_failure) sets a function that
     /// receives all reports instead.
     ///
     /// [`Handle::recent_failures`](crate::Handle::recent_failures) returns the latest failures even

@@ -17,7 +17,7 @@ use super::servers::Servers;
 use super::trio::{SERVERS, Trio};
 
 /// Number of nodes. The first node is never killed, so that its memory at the end can be compared
-/// with its memory before.
+/// with its memory at an earlier time.
 const NODES: usize = 3;
 
 /// Time between two checks of the processes.
@@ -97,7 +97,7 @@ struct Run {
     stop: Stop,
 }
 
-/// Runs the bank on three nodes and three servers, and checks the results.
+/// Runs the accounts on three nodes and three servers, causes faults, and checks the results.
 pub(super) fn run(arguments: &Arguments) -> Result<Ended> {
     let stop = Stop::on_ctrl_c()?;
     let Some(program) = engine::find() else {

@@ -17,7 +17,7 @@ pub(super) struct Membership {
     pub(super) epoch: u64,
 }
 
-/// A record that lists the actors that a node offers under a key.
+/// The record of a key and a node: the actors that the node offers under the key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) revision: u64,
@@ -65,7 +65,8 @@ impl View {
         self.members.get(node).copied()
     }
 
-    /// Returns the record that lists the actors that a node offers under a key.
+    /// Returns the record of the key `key` and the node `node`: the actors that the node offers
+    /// under the key.
     pub(super) fn record(&self, key: &ServiceKey, node: &NodeName) -> Option<&Seen> {
         self.services.get(key)?.get(node)
     }
@@ -160,8 +161,8 @@ impl View {
         dead
     }
 
-    /// Applies the records that were read, which contain all changes up to a given revision.
-    /// Returns the keys and names whose records may have changed.
+    /// Applies `records`, which contain all changes up to the revision `revision`, or all records
+    /// if `is_whole` is true. Returns the keys and names whose records may have changed.
     pub(super) fn apply(&mut self, records: &[Record], revision: u64, is_whole: bool) -> Changed {
         let mut changed = Changed::default();
         if revision < self.revision {
@@ -207,8 +208,8 @@ impl View {
         });
     }
 
-    /// Applies a change that this node has made. Returns the keys and names whose records may have
-    /// changed.
+    /// Applies a change of a record that this node itself has made. Returns the keys and names
+    /// whose records may have changed.
     pub(super) fn apply_own(&mut self, record: &Record) -> Changed {
         let mut changed = Changed::default();
         self.apply_one(record, &mut changed);

@@ -82,9 +82,9 @@ impl KindOptions {
         self
     }
 
-    /// Sets the time after which an entity without messages stops. An entity may run without
-    /// messages for up to twice this time. The next message for a stopped entity creates it again.
-    /// With `None`, entities run until their shards move to another node.
+    /// Sets the time after which an entity without messages stops. An entity without messages can
+    /// run for up to twice this time before it stops. The next message for a stopped entity creates
+    /// it again. With `None`, entities run until their shards move to another node.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;
@@ -105,12 +105,12 @@ impl KindOptions {
         self
     }
 
-    /// Declares that all entities of the kind are fenced durable actors (`fenced`), whose journals
-    /// are in a log that all nodes share. With this option, the journals refuse events of a node
-    /// that was lost, so other nodes need not wait for the end of its lease. Other nodes take over
-    /// the shards after the node was silent for 2 seconds instead of 5. A turn without events takes
-    /// effect at once only within 1.8 seconds after the node has renewed its membership. A later
-    /// turn takes effect with the next renewal.
+    /// Declares that all entities of the kind are durable actors with the option `fenced`, and that
+    /// their journals are in a log that all nodes share. Such a journal refuses events of a node
+    /// that was lost, so the other nodes need not wait for the end of the lost node's lease. Other
+    /// nodes take over the shards after the node was silent for 2 seconds instead of 5. A turn
+    /// without events takes effect at once only within 1.8 seconds after the node has renewed its
+    /// membership. A later turn takes effect with the next renewal.
     ///
     /// Set this option on all nodes that run the kind. Do not set it if an entity of the kind is
     /// not a fenced durable actor: two instances of such an entity may have effects at the same

@@ -55,13 +55,13 @@ pub(crate) struct Own {
     attempt: u64,
     standing: Standing,
     beat: u64,
-    /// The last creations and renewals of this node's own record, oldest first. Contains at most
+    /// The latest creations and renewals of this node's own record, oldest first. Contains at most
     /// [`SENT_MAX`] entries.
     sent: VecDeque<Sent>,
     /// Renewal number (beat) of the unanswered renewal or creation of this node's own record, if
     /// there is one.
     unanswered: Option<u64>,
-    /// The last request to remove this node's own record: its renewal number (beat), and the
+    /// The latest request to remove this node's own record: its renewal number (beat), and the
     /// revision that the record must still have. `None` if no removal was requested.
     removal: Option<(u64, u64)>,
     leaves: bool,
@@ -154,7 +154,7 @@ impl Own {
         if is_fenced { self.fence } else { 0 }
     }
 
-    /// Returns the number of turns that wait to take effect until the lease is renewed.
+    /// Returns the number of turns that have ended and take effect only when the lease is renewed.
     pub(crate) fn held_turns(&self) -> usize {
         match &self.standing {
             Standing::Outside => 0,
@@ -172,12 +172,12 @@ impl Own {
         self.lease().is_some_and(|lease| lease.is_valid(now))
     }
 
-    /// Returns true if the last creation or renewal of this node's own record has no answer yet.
+    /// Returns true if the latest creation or renewal of this node's own record has no answer yet.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.unanswered.is_some()
     }
 
-    /// Returns true if the last creation or renewal of this node's own record has been unanswered
+    /// Returns true if the latest creation or renewal of this node's own record has been unanswered
     /// for `time` or longer.
     pub(crate) fn is_late(&self, time: Duration, now: Nanos) -> bool {
         let sent = self

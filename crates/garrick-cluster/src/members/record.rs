@@ -50,7 +50,8 @@ pub(crate) struct Member {
     /// Number of this membership in the sequence of all memberships of the same incarnation.
     #[wire(2)]
     pub(crate) attempt: u64,
-    /// Revision of the record with which the membership began. 0 in that first record itself.
+    /// Revision of the first record of this membership. In this first record itself, the field is
+    /// 0.
     #[wire(3)]
     pub(crate) epoch: u64,
     /// Counter that grows with each renewal.
@@ -66,11 +67,13 @@ pub(crate) struct Member {
     #[wire(7)]
     pub(crate) uses: Vec<String>,
     /// Fence of the node: a number that the records of its shards of fenced kinds contain. If the
-    /// node is silent, another member increases the fence. After that, these shards have no owner.
+    /// node is silent, another member increases the fence. After the increase, these shards have no
+    /// owner.
     #[wire(8, default)]
     pub(crate) fence: u64,
     /// True if another member has increased the node's fence, and the node has not renewed its
-    /// record since then. As long as the field is true, the node gets no shards of fenced kinds.
+    /// record since the increase. As long as the field is true, the node gets no shards of fenced
+    /// kinds.
     #[wire(9, default)]
     pub(crate) is_suspect: bool,
     /// Kinds that the node runs and whose journals refuse events of earlier owners.
@@ -104,16 +107,16 @@ pub(crate) struct Shard {
     /// Name of the node that owns the shard.
     #[wire(1)]
     pub(crate) node: String,
-    /// Epoch (the number) of the owner's membership. After the end of that membership, the shard
-    /// has no owner.
+    /// Epoch (the number) of the owner's membership. When the membership ends, the shard has no
+    /// owner any more.
     #[wire(2)]
     pub(crate) epoch: u64,
     /// True if the owner hands the shard over.
     #[wire(3)]
     pub(crate) is_draining: bool,
     /// Value of the owner's fence (a number that other members increase to take over shards) when
-    /// the owner claimed the shard. 0 if the kind is not fenced on the owner. If the fence has
-    /// increased since then, the shard has no owner.
+    /// the owner claimed the shard. 0 if the kind is not fenced on the owner. If the owner's
+    /// current fence is larger than this value, the shard has no owner.
     #[wire(4, default)]
     pub(crate) fence: u64,
 }

@@ -15,8 +15,8 @@ pub(super) struct UsedKind {
     /// True if the kind's region (the actor that passes on the kind's messages) knows the number of
     /// shards.
     knows_shards: bool,
-    /// For each shard, the owner that was last announced to the region, and the revision of the
-    /// shard's record at that time.
+    /// For each shard, the owner that was last announced to the region, and the revision that the
+    /// shard's record had when the owner was announced.
     told: Vec<(Owner, u64)>,
     /// Version of the list of members at the time when the owners of all shards were last sent to
     /// the region (the actor that passes on the kind's messages). `None` if the owners were not

@@ -22,7 +22,7 @@ pub(super) struct Alive {
 }
 
 impl Home {
-    /// Creates a home on the given runtime, or on a new runtime on a new thread.
+    /// Uses the given runtime. If there is none, starts a new runtime on a new thread.
     pub(super) fn new(runtime: Option<Handle>) -> Result<Self, NatsError> {
         if let Some(handle) = runtime {
             let alive = Alive { _thread: None };

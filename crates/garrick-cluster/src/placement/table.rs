@@ -24,17 +24,18 @@ pub(crate) const DELETED_MAX: usize = 1_024;
 #[derive(Default)]
 pub(crate) struct Table {
     records: HashMap<Arc<str>, (u64, Option<Bytes>)>,
-    /// Keys of the records, by the last revision of each record.
+    /// Keys of the records, by the latest revision of each record.
     changes: BTreeMap<u64, Arc<str>>,
     /// Revisions of the deletions in `changes`.
     deletions: BTreeSet<u64>,
-    /// Last revision at which a record may have been deleted that is not in the table.
+    /// Revision up to which deletions can be missing in the table. All later deletions are in the
+    /// table.
     forgotten: u64,
 }
 
 impl Table {
-    /// Returns the last revision of a record and its content, if the table contains the record. The
-    /// content is `None` if the record was deleted.
+    /// Returns the latest revision of a record and its content, if the table contains the record.
+    /// The content is `None` if the record was deleted.
     pub(crate) fn get(&self, key: &str) -> Option<(u64, Option<&Bytes>)> {
         let (revision, value) = self.records.get(key)?;
         Some((*revision, value.as_ref()))
@@ -61,7 +62,7 @@ impl Table {
         }
     }
 
-    /// Forgets the record that was deleted first.
+    /// Removes the earliest deletion from the table.
     fn forget_first(&mut self) {
         let Some(revision) = self.deletions.pop_first() else {
             return;

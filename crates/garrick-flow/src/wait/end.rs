@@ -51,8 +51,8 @@ impl End<'_> {
         }
     }
 
-    /// Registers `stage` to be woken when one more condition on this end may be met. After the
-    /// call, the caller must check all conditions again.
+    /// Registers `stage` to be woken when a further condition on this end may have become true.
+    /// After the call, the caller must check all conditions again.
     pub(super) fn arm(&self, stage: StageId) {
         self.line.arm(self.side, self.counts(), stage);
     }

@@ -192,8 +192,8 @@ impl Monitor {
             .map_or_else(JournalSample::default, |figures| figures.sample())
     }
 
-    /// Returns the text of the error if the last group of events could not be written, or if the
-    /// log is broken.
+    /// Returns the text of the error if the latest group of events could not be written, or if the
+    /// log is broken. Otherwise returns `None`.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<str>> {
         self.figures()?.failure()

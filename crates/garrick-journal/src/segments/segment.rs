@@ -11,7 +11,7 @@ use crate::error::JournalError;
 /// Suffix of the names of segments.
 const SUFFIX: &str = ".log";
 
-/// Maximum number of open files of segments. This limit may be exceeded for a moment.
+/// Maximum number of open files of segments. For a moment, more files can be open.
 pub(super) const OPEN_MAX: usize = 64;
 
 /// A segment: one of the files of a log.
@@ -21,10 +21,10 @@ pub(super) struct Segment {
     /// The open file. `None` while the file is closed, so that a log does not need an open handle
     /// for each of its files.
     file: Option<Box<dyn File>>,
-    /// Length in bytes up to the end of the last group that was acknowledged.
+    /// Length in bytes up to the end of the latest group that was acknowledged.
     pub(super) length: u64,
-    /// Position of the last group, if the copy of this group in the next segment is used instead,
-    /// because the group itself may not be durable.
+    /// Position of the segment's last group, if the log uses the copy of this group in the next
+    /// segment instead, because the original is possibly not durable. Otherwise `None`.
     pub(super) copied_from: Option<u64>,
     /// Sequence number of the first group of the segment.
     pub(super) first_group: u64,

@@ -73,7 +73,8 @@ impl SegmentLog {
         }))
     }
 
-    /// Appends the events of a group, except the events of journals with conflicts.
+    /// Appends the events of a group, except the events of journals with a conflict: an event does
+    /// not have the next number of its journal. Returns the refused journals with their errors.
     fn append_others(&mut self, group: &Group) -> Result<Vec<Refused>, JournalError> {
         let (mut newest, mut refused) = (HashMap::new(), HashMap::new());
         for (journal, event) in group.events() {

@@ -202,7 +202,7 @@ impl SegmentLog {
         }
     }
 
-    /// Returns true if the newest snapshot of a journal is large, or if that is not known.
+    /// Returns true if the newest snapshot of a journal is large, or if its size is not known.
     pub(super) fn is_saved_large(&self, journal: JournalId) -> bool {
         let found = self.index.get(journal);
         let Some(number) = found.and_then(|found| found.snapshots.last()) else {

@@ -1,4 +1,4 @@
-//! Subcommands that measure in their own way.
+//! Subcommands that measure by their own methods and print their own tables.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};

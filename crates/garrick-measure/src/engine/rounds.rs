@@ -32,8 +32,8 @@ struct UnderWay {
     /// Measurement of a contender, kept until the yardstick (an atomic addition) has been measured
     /// again.
     measured: Option<Measured>,
-    /// Time of the last yardstick trial, in nanoseconds of CPU time per atomic addition. `None` at
-    /// the beginning.
+    /// Result of the latest trial of the yardstick, in nanoseconds of CPU time per atomic addition.
+    /// `None` at the beginning.
     before: Option<f64>,
 }
 

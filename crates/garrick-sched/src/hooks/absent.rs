@@ -29,8 +29,8 @@ impl Hooks {
         true
     }
 
-    /// Returns `home`. Tasks of this worker get messages directly in their mailboxes, because there
-    /// is no simulation.
+    /// Returns `home`, the worker whose tasks get messages directly in their mailboxes. In a
+    /// simulation, the result can be different.
     #[inline(always)]
     pub(crate) fn sends_from(self, home: Home) -> Home {
         home

@@ -13,11 +13,11 @@ use garrick_core::random::mix;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskName(u64);
 
-/// Distinguishes the name of a timer from the name of a child task.
+/// Number that distinguishes the name of a timer from the name of a child task.
 const TIMER: u64 = 0x7469_6d65;
 
-/// Distinguishes a name that stands for the sender of copied messages from the name of a child
-/// task.
+/// Number that distinguishes a name that stands for the sender of copied messages from the name of
+/// a child task.
 const COPY: u64 = 0x636f_7079;
 
 impl TaskName {
@@ -43,8 +43,8 @@ impl TaskName {
         self.derived(u64::from(number) << 32)
     }
 
-    /// Returns the name of a task that another thread has created. `number` is the number of tasks
-    /// that other threads have created earlier.
+    /// Returns the name of a task that another thread has created. `number` is the sequence number
+    /// of the task among the tasks that other threads have created, beginning with 1.
     pub(crate) fn stranger(number: u32) -> Self {
         Self::NOWHERE.derived(u64::from(number) << 32)
     }

@@ -118,7 +118,7 @@ impl<R: 'static> Ask<R> {
     /// [`Here::block_on`](crate::Here::block_on) instead, which runs the tasks until the answer
     /// comes. If such a task was asked and has not yet handled the question, `wait` detects this
     /// and returns an error. If the task has already passed the question on to another task, `wait`
-    /// cannot detect this, and may block forever.
+    /// cannot detect this, and can block forever.
     ///
     /// # Errors
     /// - [`NoReply::Dropped`] if the reply is dropped without an answer.

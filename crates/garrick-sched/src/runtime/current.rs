@@ -182,8 +182,8 @@ pub(crate) fn flush_spare_blocks() {
 
 /// Guard that records which worker this thread runs now, or that the thread runs no worker.
 /// Dropping the guard restores the previous worker. While the guard exists, [`resting`] returns
-/// `None`. The reason is that the worker that owns this thread might run a turn now, or that the
-/// thread might have left this worker during a turn.
+/// `None`: the worker of this thread might be in a turn, or the thread might have left its worker
+/// during a turn.
 pub(crate) struct Entered {
     before: (*const Worker, *const Worker, Home),
 }

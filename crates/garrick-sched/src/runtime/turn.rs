@@ -132,7 +132,7 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Sets a timer, which sends `message` to `to` at `deadline`, unless the timer is cancelled
-    /// before that.
+    /// before the deadline.
     ///
     /// `deadline` is a point in time by the clock of [`Turn::now`]. Until the deadline, the message
     /// keeps its receiver alive.

@@ -170,8 +170,8 @@ impl Buffer {
         Ok(())
     }
 
-    /// Adapts the maximum number of bytes per read. Doubles the maximum if the last read has filled
-    /// the buffer. Halves the maximum if the last read was much shorter.
+    /// Adapts the maximum number of bytes per read. Doubles the maximum if the latest read has
+    /// filled the buffer. Halves the maximum if the latest read was much shorter than the maximum.
     fn fit_room(&mut self, read: usize, is_full: bool) {
         if is_full {
             self.room_bytes = (2 * self.room_bytes).min(self.options.read_bytes_max);

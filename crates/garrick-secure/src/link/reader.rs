@@ -110,7 +110,7 @@ fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Erro
 
 impl Known {
     /// Switches to the next behavior. Stops the reader after the last frame or an error. Reports an
-    /// error to the keeper.
+    /// error to the keeper, the actor that opens and closes the connection.
     fn step(
         &self,
         cx: &mut BehaviorContext<'_, Got>,

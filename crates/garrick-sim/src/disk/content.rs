@@ -13,7 +13,7 @@ pub(super) struct Content {
     pending: Vec<Change>,
 }
 
-/// A change that may be lost.
+/// A change of a file that a crash can undo, because the change was not synced.
 #[derive(Debug)]
 enum Change {
     Write { at: usize, bytes: Vec<u8> },
@@ -23,9 +23,9 @@ enum Change {
 /// The ways in which a crash damages changes that were not synced.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Damage {
-    /// True if the lost part of a write may be replaced by other bytes in the file.
+    /// True if the lost part of a write can be replaced by other bytes in the file.
     pub(super) tears: bool,
-    /// True if a change may survive although an earlier change is lost.
+    /// True if a change can survive although an earlier change is lost.
     pub(super) reorders: bool,
     /// True if all changes that were not synced are lost.
     pub(super) loses_all: bool,

@@ -28,7 +28,8 @@ pub(super) struct Times {
     stages: HashSet<TaskName>,
     /// For each task that uses a slow disk, the time at which it can handle a message again.
     busy: HashMap<TaskName, Nanos>,
-    /// The receiver of the last choice.
+    /// The task that received the latest choice that was taken. A choice is a possible next step,
+    /// such as the delivery of a message.
     last: Option<TaskName>,
 }
 

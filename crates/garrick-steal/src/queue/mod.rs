@@ -81,7 +81,7 @@ pub trait Queue {
 pub trait Sender<T>: Clone + Send {
     /// Appends a value to the queue. Waits only if the queue is bounded and full.
     ///
-    /// If the receiver is dropped during a push, the push may succeed, and the value is dropped
+    /// If the receiver is dropped during a push, the push can succeed. The value is then dropped
     /// with the queue.
     ///
     /// # Errors

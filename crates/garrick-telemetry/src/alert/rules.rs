@@ -28,7 +28,7 @@ struct Case {
     rising: Option<(Level, Nanos)>,
     /// The alert, with the level that currently applies.
     alert: Alert,
-    /// Sequence number of the last snapshot that contains the value.
+    /// Sequence number of the latest snapshot that contains the value.
     seen: u64,
 }
 

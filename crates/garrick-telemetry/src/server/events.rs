@@ -53,7 +53,7 @@ struct Events {
     transition: u64,
     /// Minimum time between two snapshots.
     every: Duration,
-    /// Time at which the last snapshot was sent.
+    /// Time at which the latest snapshot was sent.
     sent: Option<Instant>,
     /// Messages to send before the stream waits again: first [`RETRY`], and later the new alert
     /// changes and the newest snapshot.

@@ -31,7 +31,7 @@ pub(super) struct Changes {
     pub(super) store: Store,
     pub(super) context: Context,
     pub(super) shared: Arc<Shared>,
-    /// Time for which the server keeps a deletion.
+    /// Time for which the server remembers that a record was deleted.
     pub(super) deleted_for: Duration,
     pub(super) _echoes: Echoes,
 }
@@ -106,7 +106,8 @@ impl Changes {
         outcome(self.put(&change.key, change.value.clone(), expected).await)
     }
 
-    /// Stores the new content of a record, or deletes the record.
+    /// Stores the new content of a record, or deletes the record if `value` is `None`. The server
+    /// refuses the change if the latest revision of the record is not `after`.
     async fn put(&self, key: &str, value: Option<Bytes>, after: u64) -> Published {
         let headers = match value {
             Some(_) => HeaderMap::new(),
@@ -122,8 +123,8 @@ impl Changes {
         publish(&self.context, message).await
     }
 
-    /// Returns the last revision of a record, and true if the record was not deleted at that
-    /// revision.
+    /// Returns the latest revision of a record, and true if the record exists at this revision.
+    /// Returns `None` if the server knows no revision of the record.
     async fn last(&self, key: &str) -> Result<Option<(u64, bool)>, String> {
         let subject = format!("{}{key}", self.store.prefix);
         let stream = &self.store.stream;

@@ -1,5 +1,5 @@
 //! Visits: while a worker is stuck in a long turn, it lends its cells (tasks), and other workers
-//! handle the messages of these cells (README.md, rescue).
+//! handle the messages of these cells (section *Rescue* of the README.md in this folder).
 
 use std::ptr;
 
@@ -50,7 +50,8 @@ impl Notes {
 
 impl Visit {
     /// Creates a visit, in which the calling worker runs a lent cell for which messages have come.
-    /// The cell belongs to worker `seat` of the crew.
+    /// The cell belongs to the worker number `seat` of the crew (the workers and threads of one
+    /// sponsor).
     pub(super) fn of(cell: CellPtr, seat: usize, home: Home) -> Self {
         Self {
             cell,
@@ -170,7 +171,7 @@ pub(crate) enum After {
     Tell(CellPtr),
 }
 
-/// Work that another worker, which has run a lent cell, has left for the owner of the cell.
+/// The work that remains for the owner of a lent cell after another worker has run the cell.
 pub(crate) struct Left {
     pub(crate) rest: Rest,
     pub(crate) outcome: Outcome,

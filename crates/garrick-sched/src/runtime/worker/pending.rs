@@ -182,13 +182,13 @@ impl Later {
         quiet::drop(self.asked.take().take_request());
     }
 
-    /// Returns true if the last turn of a cell waits for a decision about its commit.
+    /// Returns true if the latest turn of a cell waits for a decision about its commit.
     pub(crate) fn is_undecided(&self, cell: CellPtr) -> bool {
         self.waiting.borrow().contains_key(&cell.0.addr().get())
     }
 
     /// Records that a cell has got a WAKE note (a request for an activation). Returns true if the
-    /// last turn of the cell waits for a decision.
+    /// latest turn of the cell waits for a decision.
     pub(super) fn note_wake(&self, cell: CellPtr) -> bool {
         let is_undecided = self.is_undecided(cell);
         if is_undecided {
@@ -392,8 +392,8 @@ impl Worker {
         }
     }
 
-    /// If the last turn of a cell waits for a decision, undoes this turn, because the cell is about
-    /// to be stopped.
+    /// If the latest turn of a cell waits for a decision, undoes this turn, because the cell is
+    /// about to be stopped.
     #[cfg(feature = "sim")]
     pub(super) fn give_up(&self, cell: CellPtr) {
         let waiting = self.later.waiting.borrow_mut().remove(&cell.0.addr().get());

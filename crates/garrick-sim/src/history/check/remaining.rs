@@ -23,7 +23,8 @@ pub(super) struct Remaining {
     pending: Links,
     /// The times of the invocations of the pending operations.
     pending_since: Vec<usize>,
-    /// For each pending operation, the last equal operation that was invoked before it.
+    /// For each pending operation, the latest equal operation among those that were invoked before
+    /// it.
     twins: Vec<Option<usize>>,
     /// The return time of each operation that has returned.
     returns: Vec<usize>,
@@ -95,7 +96,7 @@ impl Remaining {
         }
     }
 
-    /// Puts back the operation that was taken last.
+    /// Puts back the operation that was removed most recently.
     pub(super) fn put_back(&mut self, number: usize) {
         match number.checked_sub(self.returned) {
             Some(pending) => self.pending.put_back(pending),
@@ -145,7 +146,7 @@ fn events<M: Model>(part: &Part<'_, M>) -> Vec<usize> {
     timed.into_iter().map(|(_, event)| event).collect()
 }
 
-/// Returns, for each operation, the last equal operation before it.
+/// Returns, for each operation, the index of the nearest earlier operation that is equal to it.
 fn twins<Op: PartialEq>(ops: &[&Op]) -> Vec<Option<usize>> {
     let twin = |number: usize| ops[..number].iter().rposition(|op| *op == ops[number]);
     (0..ops.len()).map(twin).collect()

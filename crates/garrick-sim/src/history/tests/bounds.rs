@@ -14,8 +14,9 @@ use crate::history::{Checker, Verdict};
 
 const OPERATIONS: usize = 10_000;
 
-/// Checks a long history in which few operations overlap. The limit of configurations shows that
-/// the search seldom takes an operation back.
+/// Checks a long history in which few operations overlap. The search must succeed after at most
+/// `configurations_max` configurations (states of the search). So the search seldom takes an
+/// operation back.
 fn check_long<M: Sample>(crash_every: u64, configurations_max: usize) {
     let execution = Execution {
         clients: 4,

@@ -4,7 +4,7 @@ use super::order::commute;
 use super::tree::Tree;
 use crate::search::action::Action;
 
-/// A state, with the sequences that are still to be explored from it.
+/// A state, with the sequences of actions that are still to be explored from it.
 #[derive(Clone, Debug)]
 pub(super) struct Node<A> {
     /// Actions that are enabled in this state.
@@ -12,7 +12,7 @@ pub(super) struct Node<A> {
     /// Actions that need not be explored from this state, because other runs have shown all their
     /// consequences.
     pub(super) sleep: Vec<A>,
-    /// Sequences to explore. The first one is being explored.
+    /// Sequences of actions to explore. The first one is being explored.
     pub(super) tree: Tree<A>,
 }
 
