@@ -22,8 +22,8 @@ pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 /// worker with the same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Ready stack of the worker. Other threads push envelopes to the stack in order to notify the
-    /// worker. A mark in the stack shows if a thread runs the worker.
+    /// Ready stack of the worker. Other threads push envelopes (blocks of messages) to the stack in
+    /// order to notify the worker. A mark in the stack shows if a thread runs the worker.
     pub(crate) ready: CachePadded<Ready>,
     /// The seat (state of a worker) to which this `Remote` belongs. Set when the group of workers
     /// (sponsor) is created, and removed when the number of the worker is released.

@@ -39,8 +39,9 @@ pub struct HistoryReport {
     pub omitted: u64,
 }
 
-/// The history of one value of the process, or of a node, an edge, a sponsor, a journal, a link or
-/// a kind of entities.
+/// The history of one value of the process, or of one of its parts: a node (a stage or a group of
+/// actors), an edge (a channel), a sponsor (a thread pool or thread), a journal, a link or a kind
+/// of entities.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
     /// Identifier of the node, edge, sponsor or other item that the value belongs to. `process` for

@@ -249,7 +249,8 @@ pub struct HeldReading {
 /// [`System`](garrick_actor::System), or the thread of a [`Local`](garrick_actor::Local).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SponsorReading {
-    /// Identifier of the sponsor. The same rules apply as for [`StageReading::id`].
+    /// Identifier of the sponsor (thread pool or thread). The same rules apply as for
+    /// [`StageReading::id`].
     pub id: String,
     /// Name of the sponsor (thread pool or thread).
     pub name: String,

@@ -2,10 +2,14 @@
 //!
 //! ```text
 //!   Address<M> --> door: Gate --- Word::Message ---> Body [ arrived | future ]
-//!                    | Entry, gone with the last address       |   ^
+//!                    | Entry, gone with the last address |   ^
 //!                    +---------- News::Closed ---------->|   | News::Ring
 //!                                                      Shared: queue, bell <--- wakers
 //! ```
+//!
+//! The gate is the door to which all addresses of the actor lead. The body is the actor's task,
+//! which polls the future. A [`Word`] is either a message for the actor or a notification for the
+//! task ([`News`]).
 
 use std::any::type_name;
 use std::collections::VecDeque;

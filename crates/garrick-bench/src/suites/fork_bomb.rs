@@ -1,4 +1,5 @@
-//! TActors: the fork bomb, from small trees to 33 million actors.
+//! The fork bomb of TActors: a binary tree of actors that grows, and reports back to its root. The
+//! trees have from 63 to 33 million actors.
 
 use garrick_measure::{
     Contender, Effort, Figure, Here, Point, Published, Rows, Scenario, Suite, Unit,

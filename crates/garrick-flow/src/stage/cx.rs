@@ -31,7 +31,7 @@ pub struct Cx<'a> {
     clock: Clock<'a>,
     /// State that the stage shares with the other stages of its graph.
     post: &'a Post,
-    /// The stage's current vote and its restarts.
+    /// State that only this stage uses, such as its current vote on stopping the graph.
     desk: &'a mut Desk,
 }
 

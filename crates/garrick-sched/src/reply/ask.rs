@@ -249,7 +249,7 @@ impl<R: 'static> Ask<R> {
 }
 
 /// Minimum timeout for spinning. If a thread waits with a shorter timeout, it sleeps without
-/// spinning first. Spinning may take a tenth of this time.
+/// spinning first. A spin takes less than a tenth of this minimum.
 const SPUN_MIN: Duration = Duration::from_millis(1);
 
 std::thread_local! {

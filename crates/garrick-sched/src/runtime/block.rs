@@ -13,7 +13,8 @@ pub(crate) struct Block<T> {
     pub(crate) task: T,
 }
 
-/// Returns true if a block has no room for a task of type `T`.
+/// Returns true if a task of type `T` does not fit into a block, because its size or its alignment
+/// is too large. The block then contains a box with the task.
 pub(crate) const fn is_boxed<T>() -> bool {
     size_of::<Block<T>>() > pool::CELL_BYTES_MAX || align_of::<Block<T>>() > 8
 }

@@ -20,8 +20,8 @@ thread_values! {
     /// Worker that owns this thread, while the thread runs foreign code, such as a future, between
     /// two turns. Otherwise null.
     static RESTING: Cell<*const Worker> = Cell::new(ptr::null());
-    /// Sponsor of the worker that owns this thread, even while the thread runs other code. Null if
-    /// there is none.
+    /// Sponsor (group of workers) to which the worker that owns this thread belongs, even while the
+    /// thread runs other code. Null if no worker owns this thread.
     static SERVES: Cell<*const Shared> = Cell::new(ptr::null());
     /// Number of the worker that this thread runs now, or `STRANGER` if it runs no worker.
     static HOME: Cell<Home> = Cell::new(Home::STRANGER);
@@ -81,13 +81,14 @@ pub(crate) fn resting<'a>() -> Option<&'a Worker> {
     unsafe { RESTING.get().as_ref() }
 }
 
-/// Returns true if this thread belongs to one of the sponsor's workers, even outside of turns.
+/// Returns true if this thread belongs to a worker of `sponsor` (a group of workers), even outside
+/// of turns.
 pub(crate) fn serves(sponsor: &Arc<Shared>) -> bool {
     serves_at(Arc::as_ptr(sponsor).cast())
 }
 
-/// Returns true if this thread belongs to a worker of the sponsor at address `sponsor`, even
-/// outside of turns.
+/// Returns true if this thread belongs to a worker of the sponsor (group of workers) at the address
+/// `sponsor`, even outside of turns.
 pub(crate) fn serves_at(sponsor: *const ()) -> bool {
     let ours = worker().is_some_and(|worker| ptr::eq(Arc::as_ptr(&worker.shared).cast(), sponsor));
     ours || ptr::eq(SERVES.get().cast(), sponsor)

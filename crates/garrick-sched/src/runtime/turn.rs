@@ -370,15 +370,16 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Takes the next message out of the mailbox of the task. Returns `None` if there is no message
-    /// that this activation may handle, or if the turn has [blocked](Turn::blocking). Also returns
-    /// `None` if the turn does not handle a message, if the task does not receive messages of type
-    /// `M`, or if the task is not declared with
+    /// that this run of the task (its activation) may handle, or if the turn has
+    /// [blocked](Turn::blocking). Also returns `None` if the turn does not handle a message, if the
+    /// task does not receive messages of type `M`, or if the task is not declared with
     /// [`Task::COMMITS_LATER`](crate::Task::COMMITS_LATER).
     ///
     /// Each message that is taken begins a new part of the turn. If the turn later panics or is
     /// discarded, only its last part is undone. The earlier parts are committed together, before
-    /// the task fails or handles another message. If one of them has requested a later decision,
-    /// they wait for this decision. Otherwise, they are committed immediately.
+    /// the task fails or handles another message. If an earlier part has requested a later
+    /// decision, the earlier parts wait for this decision. Otherwise, they are committed
+    /// immediately.
     #[doc(hidden)]
     #[must_use]
     pub fn next_message(&self) -> Option<M> {
@@ -497,8 +498,8 @@ impl<M: 'static> Turn<'_, M> {
         }
     }
 
-    /// Returns the current time in nanoseconds, according to the clock of the sponsor's
-    /// [`World`](crate::World).
+    /// Returns the current time in nanoseconds, according to the clock of the
+    /// [`World`](crate::World) of the sponsor (group of workers).
     pub fn now(&self) -> Nanos {
         self.worker.now()
     }
@@ -511,7 +512,8 @@ impl<M: 'static> Turn<'_, M> {
         self.worker.lease_now()
     }
 
-    /// Returns the current date and time, according to the sponsor's [`World`](crate::World).
+    /// Returns the current date and time, according to the [`World`](crate::World) of the sponsor
+    /// (group of workers).
     ///
     /// # Panics
     /// Panics if [`World::date`](crate::World::date) panics.

@@ -1,5 +1,5 @@
-//! The conditions under which an operation on a disk runs: the rule of the disk, and the random
-//! decisions about the operation.
+//! The conditions under which an operation on a disk runs: the rule of the disk (its space, its
+//! speed and its faults), and the random decisions about the operation.
 
 use std::io;
 use std::thread;

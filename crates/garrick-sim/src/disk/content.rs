@@ -13,7 +13,7 @@ pub(super) struct Content {
     pending: Vec<Change>,
 }
 
-/// A change of a file that a crash can undo, because the change was not synced.
+/// A change of a file that is not synced, so that a crash or a failed sync can undo it.
 #[derive(Debug)]
 enum Change {
     Write { at: usize, bytes: Vec<u8> },

@@ -27,12 +27,14 @@ pub(super) struct Rule {
 /// The rules of all disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
-    /// The rules, each with the name of its node, or with `None` if the rule applies to all nodes.
+    /// The rules, each with the name of the node whose disk it describes. A rule with `None`
+    /// applies to the disks of all nodes that have no rule of their own.
     rules: Vec<(Option<String>, Rule)>,
 }
 
 impl Rules {
-    /// Returns the rule for a node. Creates the rule if it does not exist.
+    /// Returns the rule for the disk of `node`, or for the disks of all nodes if `node` is `None`.
+    /// Creates the rule if it does not exist.
     pub(super) fn entry(&mut self, node: Option<&str>) -> &mut Rule {
         let at = self.position(node).unwrap_or_else(|| {
             self.rules.push((node.map(str::to_owned), Rule::default()));
@@ -41,7 +43,8 @@ impl Rules {
         &mut self.rules[at].1
     }
 
-    /// Returns the rule that applies to a node.
+    /// Returns the rule for the disk of `node`: its own rule, or else the rule for all nodes.
+    /// Returns the default rule if there is neither.
     pub(super) fn of(&self, node: &str) -> Rule {
         let found = self.position(Some(node)).or_else(|| self.position(None));
         found.map_or_else(Rule::default, |at| self.rules[at].1.clone())

@@ -80,7 +80,7 @@ impl Times {
 
     /// Returns the random delay of a message. The delay depends only on the seed, the pair of
     /// sender and receiver, and the number of earlier messages of this pair. So the delay stays the
-    /// same if other choices are left out.
+    /// same if other steps of the run are left out.
     fn draw_delay(&self, sim: &Sim, choice: Choice, sent: u64) -> Nanos {
         let Choice::Deliver { from, to } = choice else {
             return 0;
@@ -111,15 +111,15 @@ impl Times {
         }
     }
 
-    /// Returns the earliest time at which a choice can be taken. A choice without a recorded time
-    /// can be taken at once, unless its receiver is busy.
+    /// Returns the earliest time at which a choice (a possible next step) can be taken. A choice
+    /// without a recorded time can be taken at once, unless its receiver is busy.
     pub(super) fn time_of(&self, choice: Choice) -> Nanos {
         let first = self.pairs.get(&choice).and_then(|pair| pair.due.front());
         let busy = receiver_of(choice).and_then(|task| self.busy.get(&task));
         first.max(busy).copied().unwrap_or(0)
     }
 
-    /// Records that a choice was taken.
+    /// Records that the simulation has taken a choice (a possible step).
     pub(super) fn take(&mut self, choice: Choice) {
         self.last = receiver_of(choice);
         if let Some(pair) = self.pairs.get_mut(&choice) {
@@ -127,7 +127,8 @@ impl Times {
         }
     }
 
-    /// Returns the next time at which another choice can be taken.
+    /// Returns the earliest time after the present at which a choice (a possible step) can be
+    /// taken. Returns `None` if there is no such time.
     pub(super) fn next(&self, sim: &Sim) -> Option<Nanos> {
         let now = sim.clock.now();
         let choices = sim.simulation.choices().iter();

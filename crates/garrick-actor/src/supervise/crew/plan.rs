@@ -7,9 +7,9 @@
 //! ```
 //!
 //! The members of a plan are children, which are stored in four sets, one for each [`Standing`]:
-//! busy, good, bad and down. When the standing of a member changes, the member moves to another
-//! set. So finding the next step of a plan takes O(log n). Finding the plans that can execute a
-//! step takes O(log n) too.
+//! busy (being started or stopped), good (up), bad (to be stopped) and down (not running). When the
+//! standing of a member changes, the member moves to another set. So finding the next step of a
+//! plan takes O(log n). Finding the plans that can execute a step takes O(log n) too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;

@@ -6,9 +6,9 @@ use crate::cell::{CellPtr, Envelope};
 use crate::runtime::worker::Worker;
 
 impl Simulation {
-    /// Runs the task of a choice that was taken: starts the task, or delivers a message to it. If
-    /// `fails` is true, the turn fails when it commits. Returns true if it is not decided yet
-    /// whether the turn commits.
+    /// Runs the task of a choice (a possible step) that the simulation has taken: starts the task,
+    /// or delivers a message to it. If `fails` is true, the turn fails when it commits. Returns
+    /// true if it is not decided yet whether the turn commits.
     pub(super) fn run_taken(
         &mut self,
         taken: &Taken,

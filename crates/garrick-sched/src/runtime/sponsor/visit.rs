@@ -17,7 +17,8 @@ pub(crate) struct Visit {
     pub(super) entry: Option<Entry>,
     /// Snapshot of the cell's mailbox, if the cell was in a run queue.
     pub(crate) mail: Option<Mail>,
-    /// Envelopes that the previous visitor of the cell has not handled, oldest first.
+    /// Envelopes (blocks of messages) that the previous visitor of the cell has not handled, oldest
+    /// first.
     pub(super) rest: Option<Rest>,
     /// Work for the owner of the cell, from notes (internal messages) that have come during the
     /// visit.
@@ -74,23 +75,26 @@ impl Visit {
         }
     }
 
-    /// Takes the envelopes that the previous visitor (worker that ran the lent cell) has not
-    /// handled.
+    /// Takes the envelopes (blocks of messages) that the previous visitor (worker that ran the lent
+    /// cell) has not handled.
     pub(crate) fn take_rest(&mut self) -> Option<Rest> {
         self.rest.take()
     }
 
-    /// Returns true if the snapshot of the lent cell's mailbox has envelopes that were not handled.
+    /// Returns true if the snapshot of the lent cell's mailbox has envelopes (blocks of messages)
+    /// that were not handled.
     pub(crate) fn has_mail(&self) -> bool {
         self.next_mail().is_some()
     }
 
-    /// Returns true if the next envelope in the snapshot of the mailbox contains messages.
+    /// Returns true if the next envelope (block of messages) in the snapshot of the mailbox
+    /// contains messages.
     pub(crate) fn has_messages(&self) -> bool {
         self.mail.as_ref().is_some_and(Mail::has_messages)
     }
 
-    /// Returns the next envelope in the snapshot of the mailbox, like [`Mail::next`].
+    /// Returns the next envelope (block of messages) in the snapshot of the mailbox, like
+    /// [`Mail::next`].
     pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
         self.mail.as_ref()?.next()
     }
@@ -103,7 +107,8 @@ impl Visit {
         }
     }
 
-    /// Advances to the next envelope in the snapshot of the mailbox, like [`Mail::go_on`].
+    /// Advances to the next envelope (block of messages) in the snapshot of the mailbox, like
+    /// [`Mail::go_on`].
     pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
         self.mail.as_mut()?.go_on()
     }
@@ -123,7 +128,8 @@ impl Visit {
     }
 }
 
-/// Envelopes to a lent cell that a visitor (a worker that ran the cell) has not handled.
+/// Envelopes (blocks of messages) to a lent cell that a visitor (a worker that ran the cell) has
+/// not handled.
 #[derive(Clone, Copy)]
 pub(crate) struct Rest {
     /// Linked list of the envelopes, oldest first, or null if there are none.
@@ -145,7 +151,7 @@ pub(crate) enum Outcome {
     Done,
     /// The visiting worker has other work.
     Later,
-    /// Only the worker that owns the cell may handle the next envelope.
+    /// Only the worker that owns the cell may handle the next envelope (block of messages).
     ForOwner,
     /// The task has stopped.
     Stops,

@@ -19,7 +19,7 @@ use crate::runtime::watch::Ended;
 
 /// Maximum number of parts before the last part of a turn, if the turn takes messages that its task
 /// has kept for later. A part contains the effects of one message. Other turns have only as many
-/// parts as the limits of the activation allow.
+/// parts as the limits of the activation (a run of the task) allow.
 const PARTS_MAX: usize = 255;
 
 /// A turn that has ended and waits for the decision about its commit.
@@ -279,9 +279,9 @@ impl Worker {
     }
 
     /// Ends the current part of a turn of `cell`, and takes the next message: one that the task has
-    /// kept for later, or one from the mailbox. Returns `None` if there is no message that the
-    /// activation may handle, or if the turn must not take more messages. The message still
-    /// occupies its place in a bounded mailbox.
+    /// kept for later, or one from the mailbox. Returns `None` if there is no message that this
+    /// activation (run of the task) may handle, or if the turn must not take more messages. The
+    /// message still occupies its place in a bounded mailbox.
     pub(crate) fn next_message<M: 'static>(&self, cell: CellPtr) -> Option<M> {
         if !self.is_running(cell) {
             return None;
@@ -474,7 +474,7 @@ impl Worker {
         }
     }
 
-    /// Ends the activation of a cell whose turn has committed.
+    /// Ends the activation (the run) of a cell whose turn has committed.
     fn end_later(&self, cell: CellPtr) {
         if !cell.mailbox_tail().is_null() {
             return self.requeue(cell);

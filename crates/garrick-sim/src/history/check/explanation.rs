@@ -38,8 +38,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the explanation for a part of a history. `dead_end` is the configuration beyond
-    /// which the search could not extend the order.
+    /// Returns the explanation for a part of a history. `dead_end` is the state of the search in
+    /// which no further operation could be added to the order.
     pub(super) fn new<M: Model>(
         model: &M,
         part: &Part<'_, M>,

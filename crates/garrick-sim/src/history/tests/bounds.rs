@@ -1,4 +1,4 @@
-//! Tests of the number of configurations that a check visits.
+//! Tests of the number of configurations (states of the search) that a check visits.
 
 use super::execution::Execution;
 use super::oracle;
