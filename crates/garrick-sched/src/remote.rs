@@ -22,7 +22,7 @@ pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
 /// worker with the same number.
 #[derive(Default)]
 pub(crate) struct Remote {
-    /// Ready stack of the worker. Other threads push envelopes (blocks of messages) to the stack in
+    /// Ready stack of the worker. Other threads push envelopes (memory blocks) to the stack in
     /// order to notify the worker. A mark in the stack shows if a thread runs the worker.
     pub(crate) ready: CachePadded<Ready>,
     /// The seat (state of a worker) to which this `Remote` belongs. Set when the group of workers
@@ -79,7 +79,7 @@ struct Place {
 }
 
 /// The thread that must be woken after a push, if there is one. Wake it only while no lock is held,
-/// because waking may call foreign code.
+/// because waking may call foreign code (code outside of the scheduler).
 #[must_use]
 pub(crate) struct Wake(Whom);
 

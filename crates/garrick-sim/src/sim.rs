@@ -421,7 +421,6 @@ impl Sim {
             .collect()
     }
 
-    /// Spawns a task on a node.
     pub(crate) fn spawn_task<T: Task>(&self, node: &Node, task: T) -> Address<T::Message> {
         let index = self.node_index(node.name());
         self.simulation.spawn(self.nodes[index].number, task)

@@ -68,7 +68,7 @@ struct Alarms {
     ticking: Option<Timer>,
     ticks: u64,
     rings: u64,
-    /// Sum of the numbers of the timers that have fired in this round.
+    /// Sum over the timers that have fired in this round: each timer adds its own number.
     sum: u64,
     /// Number of messages from cancelled timers, in all rounds. This number must be 0.
     cancelled: u64,

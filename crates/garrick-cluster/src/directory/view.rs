@@ -1,4 +1,4 @@
-//! The view of a directory: the last known services and names of all members.
+//! The view of a directory: the latest known services and names of all members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(super) struct Changed {
     pub(super) names: BTreeSet<Arc<str>>,
 }
 
-/// The last known services and names of all members. The view may be out of date.
+/// The latest known services and names of all members. The view can be out of date.
 #[derive(Default)]
 pub(super) struct View {
     /// Revision up to which the view contains all changes.

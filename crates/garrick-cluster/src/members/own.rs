@@ -137,8 +137,8 @@ impl Own {
         }
     }
 
-    /// Returns the lease that applies to shards of a kind. Returns `None` if this node is not a
-    /// member.
+    /// Returns the lease that applies to shards of a kind of entities. Returns `None` if this node
+    /// is not a member.
     pub(crate) fn lease_of(&self, kind: &str) -> Option<&Arc<Lease>> {
         match &self.standing {
             Standing::Outside => None,
@@ -147,8 +147,8 @@ impl Own {
         }
     }
 
-    /// Returns this node's fence for shards of a kind, or 0 if the kind is not fenced. A fence is a
-    /// number that other members increase to take over shards.
+    /// Returns this node's fence for shards of a kind of entities, or 0 if the kind is not fenced.
+    /// A fence is a number that other members increase to take over shards.
     pub(crate) fn fence_of(&self, kind: &str) -> u64 {
         let is_fenced = self.fenced.iter().any(|fenced| **fenced == *kind);
         if is_fenced { self.fence } else { 0 }

@@ -11,10 +11,10 @@ use crate::name::NodeName;
 /// Maximum number of kinds that a node can use.
 pub(crate) const KINDS_MAX: usize = 256;
 
-/// Maximum number of shards of a kind.
+/// Maximum number of shards of a kind of entities.
 pub(crate) const SHARDS_MAX: u32 = 1_024;
 
-/// Versions of a kind that a node can run.
+/// Range of the versions of a kind of entities that a node can run.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[wire(name = "garrick.Versions")]
 pub(crate) struct Versions {
@@ -25,7 +25,7 @@ pub(crate) struct Versions {
 }
 
 impl Versions {
-    /// Default versions of a kind, for a program that has set no versions.
+    /// Default versions of a kind of entities, for a program that has set no versions.
     pub(crate) const NONE: Self = Self { min: 1, max: 1 };
 
     /// Returns true if a node with these versions can read `version`.
@@ -84,7 +84,7 @@ pub(crate) struct Member {
     pub(crate) versions: Vec<Versions>,
 }
 
-/// Content of a kind's record.
+/// Content of the record of a kind of entities.
 #[derive(Wire, Clone, Copy, Debug, PartialEq, Eq)]
 #[wire(name = "garrick.Kind", version = 3)]
 pub(crate) struct KindRecord {
@@ -154,7 +154,6 @@ impl Key {
     }
 }
 
-/// Encodes the content of a record.
 pub(crate) fn encode<R: Wire>(record: R) -> Bytes {
     // These types have no part that cannot be encoded, and are far below all limits.
     to_vec(record).unwrap_or_default().into()

@@ -8,8 +8,8 @@ use super::order::{Order, Owner, Regional};
 use super::view::{Changes, View};
 use crate::name::NodeName;
 
-/// A kind of entities that this node uses, and the information that the region of the kind has
-/// received.
+/// A kind of entities that this node uses, and the information that the kind's region (the actor
+/// that passes on messages to the entities) has received.
 pub(super) struct UsedKind {
     region: Arc<dyn Regional>,
     /// True if the kind's region (the actor that passes on the kind's messages) knows the number of

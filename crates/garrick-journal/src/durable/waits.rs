@@ -9,7 +9,7 @@ pub(super) type Nanos = u64;
 /// read once for each group, not for each turn.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// Number of turns that were appended to the queue so far.
+    /// Number of turns that were appended so far to the queue of turns that wait to be written.
     appended: u64,
     taken: u64,
     /// Entries for some turns: for the very first turn, and for each turn that was the first one
@@ -25,7 +25,7 @@ pub(super) struct Waits {
 }
 
 impl Waits {
-    /// Records that a turn was appended to the queue.
+    /// Records that a turn was appended to the queue of turns that wait to be written.
     pub(super) fn append(&mut self, now: impl FnOnce() -> Nanos) {
         if !self.is_marked {
             self.marks.push_back((self.appended, now()));

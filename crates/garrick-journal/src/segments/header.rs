@@ -8,7 +8,7 @@ pub(super) const HEADER_BYTES: usize = 48;
 /// Position of the checksum in a header.
 const SUM_AT: usize = HEADER_BYTES - 4;
 
-/// First bytes of a segment. The last one is the version of the format.
+/// First bytes of a segment. The last byte is the version of the format.
 const MAGIC: [u8; 8] = *b"GARRJNL\x02";
 
 /// The header of a segment.

@@ -235,7 +235,6 @@ pub(super) fn set_apart(files: &dyn Files, name: &str) -> Result<(), JournalErro
         .map_err(|error| JournalError::disk("rename", name, error))
 }
 
-/// Reads a snapshot.
 pub(super) fn load(
     files: &dyn Files,
     journal: JournalId,

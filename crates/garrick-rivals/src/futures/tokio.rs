@@ -1,4 +1,5 @@
-//! The four actors of the original benchmark, on tokio's current-thread runtime.
+//! The four tokio actors of the first of chainbound's async-rust-benchmarks, on tokio's
+//! current-thread runtime.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -58,7 +58,7 @@ impl Hooks {
         false
     }
 
-    /// Returns true: without a simulation, the sponsor (the group of workers) may have tasks at any
+    /// Returns true: without a simulation, the sponsor (the group of workers) can have tasks at any
     /// time.
     #[inline(always)]
     pub(crate) fn may_have_tasks(self) -> bool {

@@ -32,7 +32,8 @@ const ROOM_BYTES_MIN: usize = 2 * 1024;
 pub(super) enum Msg {
     Get(Get),
     Filled(Filled),
-    /// The listener has dropped a frame, so a place in the window is free.
+    /// The listener has dropped a frame, so a place in the window (the frames that the listener may
+    /// hold) is free.
     PlaceFree,
     /// The timer with this number has expired.
     Rung(u64),

@@ -6,7 +6,7 @@ use std::ops::Range;
 /// The rule of a disk: its space, its speed and its faults.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rule {
-    /// Maximum total length of all files, or `None` if the disk has no limit.
+    /// Maximum total length of all files in bytes. `None` if the disk has no limit.
     pub(super) full: Option<u64>,
     pub(super) tears: bool,
     pub(super) reorders: bool,

@@ -87,13 +87,13 @@ impl Visit {
         self.next_mail().is_some()
     }
 
-    /// Returns true if the next envelope (block of messages) in the snapshot of the mailbox
-    /// contains messages.
+    /// Returns true if the next envelope (memory block) in the snapshot of the mailbox contains
+    /// messages.
     pub(crate) fn has_messages(&self) -> bool {
         self.mail.as_ref().is_some_and(Mail::has_messages)
     }
 
-    /// Returns the next envelope (block of messages) in the snapshot of the mailbox, like
+    /// Returns the next envelope (memory block) in the snapshot of the mailbox, like
     /// [`Mail::next`].
     pub(crate) fn next_mail(&self) -> Option<(*mut Envelope, u32, bool)> {
         self.mail.as_ref()?.next()
@@ -107,7 +107,7 @@ impl Visit {
         }
     }
 
-    /// Advances to the next envelope (block of messages) in the snapshot of the mailbox, like
+    /// Advances to the next envelope (memory block) in the snapshot of the mailbox, like
     /// [`Mail::go_on`].
     pub(crate) fn next_envelope(&mut self) -> Option<*mut Envelope> {
         self.mail.as_mut()?.go_on()
@@ -151,7 +151,8 @@ pub(crate) enum Outcome {
     Done,
     /// The visiting worker has other work.
     Later,
-    /// Only the worker that owns the cell may handle the next envelope (block of messages).
+    /// Only the worker that owns the cell may handle the next envelope (memory block with messages
+    /// or a note).
     ForOwner,
     /// The task has stopped.
     Stops,

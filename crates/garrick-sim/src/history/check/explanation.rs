@@ -90,8 +90,8 @@ impl Explanation {
         self.answer.as_deref()
     }
 
-    /// Returns the key of the part that is not linearizable, or `None` if the history was checked
-    /// as a whole.
+    /// Returns the key of the part of the history that is not linearizable, or `None` if the
+    /// history was checked as a whole.
     #[must_use]
     pub fn part(&self) -> Option<&str> {
         self.part.as_deref()

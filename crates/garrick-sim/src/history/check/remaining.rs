@@ -10,7 +10,7 @@ use super::links::Links;
 use super::part::Part;
 use crate::history::model::Model;
 
-/// The operations of one part that are not in the order of the search yet.
+/// The operations of one part of a history that are not in the order of the search yet.
 pub(super) struct Remaining {
     /// The number of operations that have returned, including operations that are already in the
     /// order.
@@ -31,7 +31,7 @@ pub(super) struct Remaining {
 }
 
 impl Remaining {
-    /// Returns all operations of a part. At first, none of them is in the order.
+    /// Returns all operations of a part of a history. At first, none of them is in the order.
     pub(super) fn new<M: Model>(part: &Part<'_, M>) -> Self {
         let returned = part.returned();
         let pending = || (returned..part.len()).map(|number| part.operation(number));
