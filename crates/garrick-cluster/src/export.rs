@@ -123,9 +123,9 @@ pub(crate) fn key_of(exported: &dyn Exported) -> Key {
 }
 
 impl Exports {
-    /// Returns the place in the table for an address that is sent to a node. If the table already
-    /// contained the address, also returns `exported`, which the caller must drop while it holds no
-    /// lock. `key` is the key of the address.
+    /// Returns the place in the table of exported addresses for an address that is sent to a node.
+    /// If the table already contained the address, also returns `exported`, which the caller must
+    /// drop while it holds no lock. `key` is the key of the address.
     pub(crate) fn give(
         &mut self,
         key: Key,
@@ -160,7 +160,8 @@ impl Exports {
         (place.generation == slot.generation).then_some(place)
     }
 
-    /// Returns the address at a place of the table, if the node `holder` holds this address.
+    /// Returns the address at a place of the table of exported addresses, if the node `holder`
+    /// holds this address.
     pub(crate) fn get(&mut self, slot: Slot, holder: &NodeName) -> Option<Arc<dyn Exported>> {
         let place = self.place(slot)?;
         place.holders.get(holder)?;

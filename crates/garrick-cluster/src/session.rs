@@ -47,8 +47,9 @@ pub(crate) struct Session {
 struct Imports {
     held: HashMap<Slot, Import>,
     by_id: HashMap<TaskId, Slot>,
-    /// Addresses that this node no longer holds. For each address: its place in the other node's
-    /// table, and the number of times that the address has arrived.
+    /// Addresses that this node no longer holds. For each address: its place in the table of the
+    /// addresses that the other node has exported, and the number of times that the address has
+    /// arrived at this node.
     released: Vec<(Slot, u64)>,
 }
 
@@ -129,7 +130,8 @@ impl Session {
     }
 
     /// Removes and returns the addresses that this node no longer holds. For each address: its
-    /// place in the other node's table, and the number of times that the address has arrived.
+    /// place in the table of the addresses that the other node has exported, and the number of
+    /// times that the address has arrived at this node.
     pub(crate) fn take_released(&self) -> Vec<(Slot, u64)> {
         std::mem::take(&mut self.imports().released)
     }

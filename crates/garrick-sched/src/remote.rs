@@ -54,7 +54,7 @@ pub(crate) struct Remote {
 }
 
 /// The crew: the group of threads (hands) that run the workers of one sponsor. The type that
-/// implements this trait belongs to a layer above.
+/// implements this trait is defined in a higher layer of the crate.
 pub(crate) trait Serve: Send + Sync {
     /// Gives a seat (the state of a worker) to an idle thread (hand), which then runs the worker.
     /// The caller owns the seat, but does not run the worker.
@@ -79,7 +79,7 @@ struct Place {
 }
 
 /// The thread that must be woken after a push, if there is one. Wake it only while no lock is held,
-/// because waking may call foreign code (code outside of the scheduler).
+/// because waking may call foreign code (code that users have written).
 #[must_use]
 pub(crate) struct Wake(Whom);
 

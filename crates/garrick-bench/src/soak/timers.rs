@@ -96,7 +96,8 @@ impl Alarms {
         sent(&cx.send(&me, Msg::CancelFar))
     }
 
-    /// Reports the outcome if the round is over.
+    /// Reports the outcome if the round is over: all timers of the round have fired or were
+    /// cancelled.
     fn tell(&mut self) -> Next {
         let is_over = self.rings == RINGS && self.ticks >= TICKS && self.far.is_empty();
         if is_over && let Some(reply) = self.reply.take() {

@@ -66,7 +66,7 @@ impl End<'_> {
         }
     }
 
-    /// Returns the counts that the conditions wait for at this end.
+    /// Returns the numbers of values or free slots for which the conditions on this end wait.
     fn counts(&self) -> impl Iterator<Item = u64> {
         let counts = self.conditions.iter();
         counts.filter_map(|condition| condition.count_at(self.side, self.line.id))

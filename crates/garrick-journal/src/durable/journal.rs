@@ -14,10 +14,10 @@ use crate::error::JournalError;
 use crate::log::Log;
 use crate::segments::{Opened, Options};
 
-/// A request to write the waiting turns.
+/// A request to write the events of the waiting turns to the log.
 struct Write;
 
-/// The actor that writes the waiting turns.
+/// The actor that writes the events of the waiting turns to the log.
 struct Writer {
     core: Arc<Core>,
     work: Work,

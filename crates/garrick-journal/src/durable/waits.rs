@@ -14,8 +14,8 @@ pub(super) struct Waits {
     taken: u64,
     /// Entries for some turns: for the very first turn, and for each turn that was the first one
     /// appended after a call of `take`. An entry contains the index of its turn among all turns so
-    /// far, and the time at which its turn was appended. This time is a lower bound for the turns
-    /// up to the next entry.
+    /// far, and the time at which its turn was appended. The turns up to the next entry were not
+    /// appended before this time.
     marks: VecDeque<(u64, Nanos)>,
     /// True if a turn was appended to the queue after the latest call of `take`.
     is_marked: bool,

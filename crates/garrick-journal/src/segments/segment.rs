@@ -53,8 +53,9 @@ impl Segment {
         }
     }
 
-    /// Creates a durable segment with these groups. Replaces a file that an interrupted creation
-    /// has left. After a crash, the folder contains either the old file or the new one.
+    /// Creates a durable segment that contains the given groups. Replaces a file that an
+    /// interrupted creation has left. After a crash, the folder contains either the old file or the
+    /// new one.
     pub(super) fn create(
         files: &dyn Files,
         header: Header,

@@ -73,8 +73,9 @@ impl SegmentLog {
         }))
     }
 
-    /// Appends the events of a group, except the events of journals with a conflict: an event does
-    /// not have the next number of its journal. Returns the refused journals with their errors.
+    /// Appends the events of a group, except the events of journals with a conflict. A journal has
+    /// a conflict if one of the events does not have the next number of the journal. Returns these
+    /// journals with their errors.
     fn append_others(&mut self, group: &Group) -> Result<Vec<Refused>, JournalError> {
         let (mut newest, mut refused) = (HashMap::new(), HashMap::new());
         for (journal, event) in group.events() {

@@ -1,4 +1,5 @@
-//! Sending of messages to doors. The sender calls the function of the door itself.
+//! Sending of messages to doors (functions behind addresses). The sender calls the function of the
+//! door itself.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -42,10 +43,11 @@ const fn depth_max(message_bytes: usize) -> u32 {
 thread_values! {
     /// Number of nested calls of door functions on the stack of this thread.
     static DEPTH: Cell<u32> = Cell::new(0);
-    /// True while there are messages in `WAITING`, which this thread must still pass to doors.
+    /// True while there are messages in `WAITING`, which this thread must still pass to doors
+    /// (functions behind addresses).
     static ANY_WAITS: Cell<bool> = Cell::new(false);
-    /// Messages that this thread passes to doors after the outermost door has returned. Used only
-    /// while the thread runs no worker.
+    /// Messages that this thread passes to doors (functions behind addresses) after the outermost
+    /// door has returned. Used only while the thread runs no worker.
     static WAITING: RefCell<VecDeque<Box<dyn FnOnce()>>> = RefCell::new(VecDeque::new());
 }
 

@@ -42,8 +42,8 @@ pub(super) enum Msg {
 /// A request to the buffer (the actor that passes received bytes on) for a number of bytes.
 pub(super) struct Get {
     pub(super) bytes: usize,
-    /// Bytes that the requester already has: the encrypted body of a frame. The answer returns
-    /// these bytes, so that the next behavior of the requester can decrypt them in place.
+    /// Bytes that the requester already has: the encrypted body of a frame. The answer contains
+    /// these bytes again, so that the requester can decrypt them in place.
     pub(super) held: BytesMut,
     /// True if the requested bytes are the beginning of a frame. In this case, the previous frame
     /// is complete.
@@ -72,7 +72,8 @@ pub(super) struct Filled {
     pub(super) outcome: Result<bool, Error>,
 }
 
-/// The actor that requests bytes from the source, stores them, and passes them on to other actors.
+/// The actor that requests bytes from the source (the actor that reads from the transport), stores
+/// them, and passes them on to other actors.
 pub(super) struct Buffer {
     /// Bytes that have been read, but not passed on. Empty while the source reads, because the
     /// source owns the memory during this time.
@@ -141,8 +142,8 @@ impl Buffer {
         let _ = cx.send(&get.to, Got::Bytes { held, bytes });
     }
 
-    /// Passes the buffer's memory to the source, which reads bytes from the transport into this
-    /// memory.
+    /// Passes the buffer's memory to the source, the actor that reads bytes from the transport. The
+    /// source reads into this memory.
     fn fill(&mut self, get: &Get, cx: &Context<'_, Msg>) {
         let missing = get.bytes - self.bytes.len();
         // A frame begins with its first byte, which must be reported to start the time limit of the

@@ -41,7 +41,7 @@ pub(super) fn reader(known: Arc<Known>) -> Behavior<Got> {
     length(known, 0)
 }
 
-/// Requests the length of the next frame from the buffer.
+/// Requests the length of the next frame from the buffer, the actor that stores received bytes.
 pub(super) fn ask_for_length(buffer: &Address<buffer::Msg>, to: Address<Got>) {
     let get = Get {
         bytes: LENGTH_BYTES,

@@ -22,9 +22,9 @@ pub(crate) struct Rules {
 /// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// A level that is worse than the alert's level, and the time since which the value has always
-    /// been at this level or at a worse one. `None` if the value's level is not worse than the
-    /// alert's level.
+    /// A level that is worse than the alert's level, and the start of the current period in which
+    /// the value is at this level or at a worse one. `None` if the value's level is not worse than
+    /// the alert's level.
     rising: Option<(Level, Nanos)>,
     /// The alert, with the level that currently applies.
     alert: Alert,

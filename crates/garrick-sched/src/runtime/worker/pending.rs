@@ -68,7 +68,7 @@ impl Later {
     }
 
     /// Calls `f` with the ended parts of the current turn, and with its request for a later
-    /// decision. `f` must not call foreign code (code outside of the scheduler).
+    /// decision. `f` must not call foreign code (code that users have written).
     fn with_asked<R>(&self, f: impl FnOnce(&mut Asked) -> R) -> R {
         let mut asked = self.asked.take();
         let result = f(&mut asked);
@@ -177,8 +177,8 @@ impl Later {
     }
 
     /// Discards the request by which the current turn leaves its commit to a later decision,
-    /// because the whole turn is undone. The destructor of the request is foreign code (code
-    /// outside of the scheduler).
+    /// because the whole turn is undone. The destructor of the request is foreign code (code that
+    /// users have written).
     pub(crate) fn forget(&self) {
         quiet::drop(self.asked.take().take_request());
     }
@@ -379,7 +379,7 @@ impl Worker {
     }
 
     /// Finishes all turns whose commit was decided in the meantime (`runtime/pending.rs`, step 4).
-    /// Calls foreign code (code outside of the scheduler).
+    /// Calls foreign code (code that users have written).
     pub(super) fn finish_decided(&self) {
         while let Some(cell) = self.later.next_woken() {
             self.finish_one(cell);
