@@ -28,7 +28,8 @@ thread_values! {
     /// True while the turn on this thread is away from its worker
     /// ([`Turn::blocking`](crate::Turn::blocking)).
     static AWAY: Cell<bool> = Cell::new(false);
-    /// Spare memory blocks of this thread, if the thread is not a worker.
+    /// Spare memory blocks of this thread, which are used while the thread runs no worker. A worker
+    /// has its own pool.
     static POOL: Pool = Pool::new();
 }
 
