@@ -17,7 +17,7 @@ pub struct Coverage {
     outcomes: BTreeSet<(Message, Outcome)>,
     /// For each task of the current run, the last message that it has handled.
     last: HashMap<TaskName, Message>,
-    /// Last seed whose run has added an entry to `pairs` or `outcomes`.
+    /// Most recent seed whose run has added an entry to `pairs` or `outcomes`.
     newest: Option<u64>,
 }
 
@@ -83,7 +83,7 @@ impl Coverage {
         self.outcomes.len()
     }
 
-    /// Returns the last seed whose run has increased [`pairs`](Self::pairs) or
+    /// Returns the most recent seed whose run has increased [`pairs`](Self::pairs) or
     /// [`outcomes`](Self::outcomes).
     #[must_use]
     pub fn newest(&self) -> Option<u64> {

@@ -100,7 +100,8 @@ impl Drop for End {
     }
 }
 
-/// Sends all input from the terminal. When there is no more input, returns the reason.
+/// Sends all input from the terminal to the main loop. When no more input can be sent, returns the
+/// reason.
 fn tell_keys(told: &SyncSender<News>) -> String {
     loop {
         let news = match event::read() {

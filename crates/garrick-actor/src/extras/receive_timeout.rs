@@ -181,9 +181,9 @@ impl<M: 'static> Silence<M> {
         })
     }
 
-    /// Records that a turn begins. If the last turn was undone or has panicked, notifies the
-    /// watchman (the task that sends the timeout's message), because the last turn may have handled
-    /// the timeout's message.
+    /// Records that a turn begins. If the previous turn was undone or has panicked, notifies the
+    /// watchman (the task that sends the timeout's message), because the previous turn may have
+    /// handled the timeout's message.
     pub(crate) fn begins(&mut self, cx: &Context<'_, M>) {
         let is_undone = mem::replace(&mut self.is_in_turn, true);
         if is_undone && let Some(watchman) = &self.watchman {

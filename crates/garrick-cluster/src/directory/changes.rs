@@ -9,7 +9,7 @@ use garrick_sched::{Nanos, nanos};
 
 use crate::placement::{Change, News, Placement};
 
-/// A read or a change of a record is tried again if there is no answer for this time.
+/// Time without an answer after which a read or a change of a record is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Maximum number of unanswered changes.

@@ -1,5 +1,5 @@
-//! Shards of a kind, as the region of the kind on this node sees them: their owners, their waiting
-//! messages and their entities.
+//! Shards of a kind: their owners, their waiting messages and their entities, as seen by this
+//! node's region. (A region is the actor that passes on messages to the entities of a kind.)
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -35,7 +35,8 @@ impl<M> Waiting<M> {
     }
 }
 
-/// Owner of a shard, as far as this region knows.
+/// Owner of a shard, as far as this node's region knows. (A region is the actor that passes on
+/// messages to the entities of a kind.)
 pub(super) enum Place<M> {
     /// Nobody owns the shard. Messages wait.
     Nobody,
@@ -61,10 +62,11 @@ pub(super) enum Phase {
     },
     /// The entities are stopping, and may run until the given time. Messages wait.
     Stops { until: Nanos },
-    /// The entities have stopped, or no further turn of them begins to take effect. The hand-over
-    /// waits until turns that have begun have taken effect.
+    /// No turn of the entities can begin to commit any more: the entities have stopped, or have
+    /// lost the right to run on this node. The hand-over waits until all commits that have already
+    /// begun are complete.
     Commits,
-    /// The entities have stopped, or their turns have no effect any more. The placer (the actor
+    /// The entities have stopped, or their turns can have no effect any more. The placer (the actor
     /// that decides about shards) now gives the shard to another node.
     Stopped,
 }
@@ -80,7 +82,8 @@ pub(super) struct Entity<M> {
     pub(super) queue: VecDeque<Waiting<M>>,
 }
 
-/// A shard, as the region of its kind on this node sees it.
+/// A shard of entities, as seen by this node's region for the kind. (A region is the actor that
+/// passes on messages to the entities of a kind.)
 pub(super) struct Shard<M> {
     pub(super) place: Place<M>,
     /// Revision of the shard's record.
@@ -94,8 +97,8 @@ pub(super) struct Shard<M> {
     /// the loss of the shard.
     pub(super) tenure: Option<Arc<Tenure>>,
     /// Nodes that send no more messages for the shard, because they have read a record of the shard
-    /// that this region does not know yet. For each node: its name, and the revision of the record
-    /// that it has read.
+    /// that this node's region (the actor that passes on messages to entities) does not know yet.
+    /// For each node: its name, and the revision of the record that it has read.
     pub(super) held: Vec<(String, u64)>,
 }
 

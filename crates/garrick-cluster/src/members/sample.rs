@@ -37,7 +37,8 @@ pub struct MembersSample {
     /// time for which the node may act as the owner of its shards. `None` if this node is not a
     /// member. After the end of the lease, the effects of entities' turns wait for a renewal.
     pub lease_left: Option<Duration>,
-    /// Number of turns whose effects wait until the lease of this node is renewed.
+    /// Number of turns whose effects wait until this node's lease is renewed. The lease is the time
+    /// for which the node may act as the owner of its shards.
     pub held_turns: usize,
     /// Number of records that could not be decoded.
     pub unreadable: u64,

@@ -41,8 +41,8 @@ struct Life {
 }
 
 impl Known {
-    /// Forgets the oldest ended incarnation if there are more than [`ENDED_MAX`]. Takes time for
-    /// each known node, but nodes leave rarely.
+    /// Forgets the oldest ended incarnation if there are more than [`ENDED_MAX`]. The cost grows
+    /// with the number of known nodes, but nodes leave rarely.
     fn forget_ended(&mut self) {
         let nodes = self.nodes.iter();
         let ended = nodes.filter(|(_, life)| life.subject.is_none());

@@ -201,7 +201,7 @@ impl<T> Consumer<T> {
         self.readable_seen()
     }
 
-    /// Returns the number of values that this half knows to be available. Does not read the
+    /// Returns the number of values that the consumer knows to be available. Does not read the
     /// [position](super::Producer::position) of the producer again, so there may be more values,
     /// but never fewer.
     #[inline]
@@ -209,8 +209,8 @@ impl<T> Consumer<T> {
         self.tail_seen.wrapping_sub(self.head)
     }
 
-    /// Returns true if the producer was dropped. Once this returns true, all values that the
-    /// producer published are visible to this half.
+    /// Returns true if the producer was dropped. Once this method returns true, all values that the
+    /// producer has published are visible to the consumer.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.tail.is_gone()

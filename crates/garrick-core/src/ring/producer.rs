@@ -38,8 +38,8 @@ pub struct Producer<T> {
     /// current head may be further ahead.
     tail_max: usize,
 
-    /// Determines from which value on the ring uses all its slots instead of only the first
-    /// `capacity` slots.
+    /// Tells from which value on the values cycle through all slots of the ring. Earlier values use
+    /// only the first `capacity` slots.
     spread: Spread,
 }
 
@@ -232,9 +232,10 @@ impl<T> Producer<T> {
     /// Makes the ring use all its slots one after another. The change takes effect soon, after
     /// fewer than [`capacity`](Self::capacity) more values. The change cannot be undone.
     ///
-    /// Call this method if the two halves run on different cores. This method has an effect only if
-    /// the ring has more slots than its capacity ([`try_roomy_channel`](super::try_roomy_channel)),
-    /// and if the capacity is more than one value.
+    /// Call this method if the producer and the consumer run on different cores. This method has an
+    /// effect only if the ring has more slots than its capacity
+    /// ([`try_roomy_channel`](super::try_roomy_channel)), and if the capacity is more than one
+    /// value.
     #[inline]
     pub fn spread(&mut self) {
         if self.spread == Spread::No && self.slots.is_roomy() && self.capacity() > 1 {
@@ -266,7 +267,7 @@ impl<T> Producer<T> {
         self.slots.settle(self.tail, self.spread);
     }
 
-    /// Returns the number of slots that this half knows to be free. Does not read the
+    /// Returns the number of slots that the producer knows to be free. Does not read the
     /// [position](super::Consumer::position) of the consumer again, so there may be more free
     /// slots, but never fewer.
     #[inline]

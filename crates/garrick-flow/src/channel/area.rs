@@ -28,9 +28,9 @@ use crate::cache;
 /// Size of the memory area that a channel's values cycle through, divided by the size of the
 /// second-level cache.
 const CACHES: usize = 2;
-/// A channel gets more memory than its values need if its values need at least the size of the
-/// second-level cache divided by this number. Smaller channels do not always become faster with
-/// more memory, and their memory would grow by a large factor.
+/// Divisor of the size of the second-level cache. If the values of a channel need at least the
+/// resulting number of bytes, the channel gets more memory than its values need. Smaller channels
+/// do not always become faster with more memory, and their memory would grow by a large factor.
 const CACHE_PART: usize = 8;
 
 /// Returns the minimum number of slots that a channel for `capacity` values must allocate.

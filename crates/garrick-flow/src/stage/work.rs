@@ -41,8 +41,8 @@ const WATCHES: usize = 4;
 const COUNTS: usize = WATCHES + 4;
 
 thread_local! {
-    /// Point in time up to which stages have been charged for the time of this thread. `None` if
-    /// the thread may have slept since then.
+    /// Point in time up to which the time of this thread is already attributed to stages. `None` if
+    /// the thread may have slept after that point.
     static SINCE: Cell<Option<Nanos>> = const { Cell::new(None) };
 }
 

@@ -127,7 +127,7 @@ impl Stepper {
 
     /// Takes a step of the stage with the given name, even if no step is due, and returns the state
     /// of the stage after the step. A running graph may also take steps that are not due, so each
-    /// stage must allow this.
+    /// stage must allow steps that are not due.
     ///
     /// # Errors
     ///

@@ -347,8 +347,8 @@ impl Wait {
         }
     }
 
-    /// Increments the stall counter of each channel end that keeps the stage waiting, because the
-    /// stage goes to sleep with this `Wait`. Increments a counter only once, even if several
+    /// Called when the stage goes to sleep with this `Wait`. Increments the stall counter of each
+    /// channel end for which the stage waits. Increments a counter only once, even if several
     /// conditions refer to the end.
     pub(crate) fn count_stalls(&self, lines: &[Arc<Line>]) {
         if let Kind::For(terms) = &self.0 {

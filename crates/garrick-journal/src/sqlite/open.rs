@@ -28,7 +28,7 @@ const BUSY: Duration = Duration::from_secs(5);
 /// Size in bytes to which the write-ahead log is cut after a checkpoint.
 const WAL_BYTES: i64 = 64 << 20;
 
-/// Number of bytes of the write-ahead log that are written again at a time.
+/// Number of bytes of the write-ahead log that are rewritten in one step.
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// Value of the pragma `synchronous` with which a commit waits for a sync.

@@ -116,9 +116,11 @@ impl SqliteLog {
         }
     }
 
-    /// Returns the newest readable snapshot of a journal after which no event is missing. `oldest`
-    /// is the number of the oldest event. If no snapshot can be read, returns `None` if the events
-    /// are enough: if there are all events, or if the oldest one contains the whole state.
+    /// Returns the newest undamaged snapshot of a journal. Considers only snapshots after which no
+    /// event is missing. `oldest` is the number of the oldest event. Returns `None` if there is no
+    /// such snapshot. If all of these snapshots are damaged, returns `None` only if the events are
+    /// enough: all events exist, or the oldest one contains the whole state. Otherwise, returns an
+    /// error.
     fn snapshot(
         &self,
         connection: &Connection,

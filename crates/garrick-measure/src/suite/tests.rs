@@ -17,7 +17,7 @@ fn rows() -> Vec<Row> {
     ]
 }
 
-/// Returns the line of a suite whose only published figure has the given fields.
+/// Returns the line for a published figure with the given fields.
 fn line(unit: Unit, said: Option<Figure>, here: Here, ours: fn(Rows<'_>) -> Option<f64>) -> Line {
     let published = Published {
         of: "a node",

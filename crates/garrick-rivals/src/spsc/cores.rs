@@ -34,13 +34,14 @@ impl Cores {
     }
 }
 
-/// A core, and the cores with which it shares hardware.
+/// One core as the operating system describes it, and the cores with which it shares hardware.
 #[derive(Debug)]
 struct Core {
     number: usize,
-    /// Hardware threads of the same physical core, including this one.
+    /// Numbers of all hardware threads of the physical core to which this core belongs. Contains
+    /// `number`.
     siblings: Vec<usize>,
-    /// Cores that share the last-level cache with this core, including this core.
+    /// Numbers of all cores that share the last-level cache with this core. Contains `number`.
     near: Vec<usize>,
 }
 

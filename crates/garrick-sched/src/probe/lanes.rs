@@ -162,8 +162,8 @@ impl Lanes {
         lanes.any(LaneReader::wants_census)
     }
 
-    /// Returns the tasks of all workers that stand out: the busiest tasks, and those with the
-    /// longest mailboxes or the oldest messages.
+    /// Returns the most conspicuous tasks of all workers: the busiest tasks, the tasks with the
+    /// longest mailboxes, and the tasks with the oldest messages.
     pub(crate) fn tasks(&self, now: Nanos) -> Vec<TaskSample> {
         let mut tasks = Outstanding::default();
         for lane in self.readers.iter().filter_map(OnceLock::get) {

@@ -17,8 +17,8 @@
 //! A worker times some of its activations, which are chosen at random, so periodic patterns do not
 //! distort the result. The cost of timing is limited. As long as activations are rare, all are
 //! timed, so rare work is counted exactly. If an activation that was not chosen takes more than a
-//! few milliseconds, the thread that observes the workers sees it, and its own time is counted. A
-//! worker never counts more time than has passed.
+//! few milliseconds, the thread that observes the workers sees this activation, which is then
+//! counted with its own duration. A worker never counts more time than has passed.
 //!
 //! If the messages of a task have kinds, turns of its timed activations are also measured one by
 //! one, and counted by kind of message ([`Gauge`](gauge::Gauge)). Measuring turns costs nothing in
@@ -86,7 +86,8 @@ use messages::Measured;
 pub struct Sample {
     /// Name of the sponsor: the thread pool or thread that runs the tasks.
     pub name: String,
-    /// Time of the sample, by the clock of the sponsor's [`World`](crate::World).
+    /// Time at which the sample was taken, by the clock of the [`World`](crate::World) of the
+    /// sponsor (the group of workers).
     pub at: Nanos,
     /// Counters of each worker.
     pub workers: Vec<WorkerSample>,
@@ -103,8 +104,9 @@ pub struct Sample {
     /// oldest messages, and up to 20 of the busiest tasks. The task with the longest mailbox comes
     /// first. Empty unless [`Builder::probes`](crate::Builder::probes) was set.
     ///
-    /// The values are about as old as the previous sample. If a worker has been in one turn since
-    /// before that sample, the values of its tasks are as old as that turn.
+    /// The values are about as old as the previous sample. If the current turn of a worker began
+    /// before the previous sample, the values of the worker's tasks date from the beginning of this
+    /// turn.
     pub tasks: Vec<TaskSample>,
     /// Number of tasks in the queue that all workers share. A worker with little work takes tasks
     /// from this queue.

@@ -66,9 +66,9 @@ impl<M: 'static> Address<M> {
         unsafe { door::gauged_of(cell) }
     }
 
-    /// Returns the interface and the [`Room`] of the bounded mailbox behind a door, if this address
-    /// leads to a door in front of a mailbox with a [`Room`]. A door is an address that leads to a
-    /// function.
+    /// Returns the interface and the [`Room`] of the bounded mailbox behind a door (an address that
+    /// leads to a function). Returns `None` if this address leads to no such door, or if the
+    /// mailbox has no [`Room`].
     fn gauged_room(&self) -> Option<(&dyn Gauged<M>, &Arc<Room>)> {
         let gauged = self.gauged()?;
         Some((gauged, gauged.room()?))
@@ -171,8 +171,8 @@ impl<M: 'static> Address<M> {
     }
 
     /// Sends a message that the task has agreed to accept, such as the answer to its own question.
-    /// The message is accepted even if the mailbox is full, or if the sponsor is shutting down and
-    /// refuses messages from other threads
+    /// The message is accepted even if the mailbox is full, or if the sponsor (the group of
+    /// workers) is shutting down and refuses messages from other threads
     /// ([`Builder::refuse_strangers`](crate::Builder::refuse_strangers)).
     ///
     /// # Errors

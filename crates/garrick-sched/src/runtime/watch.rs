@@ -30,12 +30,12 @@ pub enum Ended {
     Failed(Arc<str>),
     /// All addresses of the task were dropped.
     Unreachable,
-    /// The sponsor of the task has stopped.
+    /// The sponsor of the task (the group of workers that runs it) has stopped.
     SponsorEnded,
     /// The task had already ended when the request for the watch arrived.
     Before,
-    /// The node of the task, or the connection to this node, was lost. The task may still run.
-    /// Contains the name of the node.
+    /// The node of the task, or the connection to this node, was lost. The task may still be
+    /// running. Contains the name of the node.
     NodeLost(Arc<str>),
 }
 
@@ -69,7 +69,8 @@ impl Watch {
 }
 
 /// The function of a watch, which is called when a task has ended, with a flag that cancels the
-/// call. Doors get it ([`Door::watch`](crate::Door::watch)).
+/// call. A door (an address that leads to a function) receives notices
+/// ([`Door::watch`](crate::Door::watch)).
 pub struct Notice {
     cancelled: Arc<AtomicBool>,
     function: Box<dyn FnOnce(Ended) + Send>,
@@ -89,7 +90,8 @@ impl Notice {
         (watch, notice)
     }
 
-    /// Returns true if the watch was cancelled. Code that stores notices can drop such a notice.
+    /// Returns true if the watch was cancelled. Code that stores notices can drop a notice whose
+    /// watch was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Relaxed)
     }

@@ -149,7 +149,7 @@ impl State {
         }
     }
 
-    /// Sets whether a node may crash at an operation.
+    /// Sets whether an operation on the disk `disk` can crash the node of the disk.
     pub(super) fn set_at_risk(&mut self, disk: &str, at_risk: bool) {
         if let Some(slot) = self.slots.get_mut(disk) {
             slot.power.set_at_risk(at_risk);

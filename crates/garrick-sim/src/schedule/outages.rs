@@ -21,7 +21,7 @@ const CUTS: u64 = 0x6375_7473;
 /// generators with the same seed.
 const LASTS: u64 = 0x6c_6173_7473;
 
-/// Exclusive upper bound of the random number of steps before an outage may begin.
+/// Exclusive upper bound of the random number of steps before an outage can begin.
 const ONSET_STEPS: usize = 64;
 
 /// The outages of a run, in the order of their rules.
@@ -35,8 +35,8 @@ struct Rules {
     all: Vec<Outage>,
     /// Number of outages that are in progress.
     on: usize,
-    /// Random generator for the earliest step of each outage. `None` if outages may begin at any
-    /// step, as in a list of moves.
+    /// Random generator for the earliest step of each outage. `None` if outages can begin at any
+    /// step, because the choices of the run are given as a list.
     onsets: Option<Rng>,
     /// A number that makes the random durations of crashes differ from those of partitions.
     kind: u64,
@@ -45,10 +45,10 @@ struct Rules {
 /// The state of the outage that one rule can cause.
 #[derive(Default)]
 struct Outage {
-    /// Sequence number of the step after which the outage may begin.
+    /// Sequence number of the step after which the outage can begin.
     onset: u32,
     is_on: bool,
-    /// The earliest time at which the outage may end. `None` if the outage may end at any time.
+    /// The earliest time at which the outage can end. `None` if the outage can end at any time.
     ends_at: Option<Nanos>,
     /// Number of times that the outage has begun.
     times: u64,
@@ -69,8 +69,9 @@ impl Rules {
         }
     }
 
-    /// Begins an outage. `lasts` returns the random time at which the outage may end, or `None` if
-    /// it may end at any time.
+    /// Begins the outage of the rule with the index `index`, in the step number `step` of the run.
+    /// `lasts` returns the random time at which the outage can end, or `None` if the outage can end
+    /// at any time.
     fn begin(
         &mut self,
         index: usize,
@@ -116,7 +117,8 @@ impl Outages {
         }
     }
 
-    /// Offers a choice for each outage that may begin or end in step number `step`.
+    /// Offers a choice (a possible next step) for each outage that can begin or end in step number
+    /// `step`.
     #[inline]
     pub(super) fn offer(&self, sim: &mut Sim, mode: Mode, step: u32) {
         if !self.crashes.all.is_empty() || !self.cuts.all.is_empty() {
@@ -150,7 +152,7 @@ impl Outages {
         }
     }
 
-    /// Returns the times after `now` at which outages may end.
+    /// Returns the times after `now` from which on the outages in progress can end.
     pub(super) fn ends(&self, now: Nanos) -> impl Iterator<Item = Nanos> {
         let all = self.crashes.all.iter().chain(&self.cuts.all);
         let ends = all.filter(|outage| outage.is_on);
@@ -158,7 +160,8 @@ impl Outages {
             .filter(move |time| *time > now)
     }
 
-    /// Crashes the node at an index. If `has_times` is false, the node may start again at any step.
+    /// Crashes the node with the index `node`, in the step number `step` of the run. If `has_times`
+    /// is false, the node can start again at any step.
     pub(super) fn crash(&mut self, sim: &mut Sim, node: usize, step: u32, has_times: bool) {
         let Some(index) = index_of_crash(sim, node) else {
             return;
@@ -173,7 +176,7 @@ impl Outages {
         sim.crash(node);
     }
 
-    /// Starts the node at an index again.
+    /// Ends the crash of the node with the index `node`, and starts the node again.
     pub(super) fn restart(&mut self, sim: &mut Sim, node: usize) {
         if let Some(index) = index_of_crash(sim, node) {
             self.crashes.end(index);
@@ -181,7 +184,8 @@ impl Outages {
         sim.restart(node);
     }
 
-    /// Begins a partition. If `has_times` is false, the partition may heal at any step.
+    /// Begins the partition of the rule with the index `index`, in the step number `step` of the
+    /// run. If `has_times` is false, the partition can heal at any step.
     pub(super) fn cut(&mut self, sim: &mut Sim, index: usize, step: u32, has_times: bool) {
         let (now, seed) = (sim.clock.now(), sim.seed());
         let Some(partition) = sim.faults_mut().partitions.get_mut(index) else {
@@ -210,8 +214,8 @@ impl Outages {
         cuts.into_iter().any(|(cut, rule)| cut.is_on && rule.holds)
     }
 
-    /// Returns true if a partition keeps the message that a choice delivers from its receiver. `at`
-    /// is the index of the choice among all choices of the simulation. If `holds` is true, only
+    /// Returns true if a partition prevents the delivery that the choice with the index `at` would
+    /// make. (A choice is a possible next step of the simulation.) If `holds` is true, only
     /// partitions that make messages wait count. Otherwise, only partitions that lose messages
     /// count.
     #[inline]

@@ -158,10 +158,10 @@ impl Builder {
     }
 
     /// Sets how long a client may leave sent data unread. After this time, the connection is
-    /// closed. The connection is also closed if data has been waiting for the whole time, and the
-    /// client has read less than 2 KB per second of this time. If the time is longer than 32 s, the
-    /// limit is 64 KB in total. The default is 30 s. A time of more than one year counts as one
-    /// year.
+    /// closed. The connection is also closed if the client reads too slowly. A client is too slow
+    /// if data has been waiting without a break for the time `timeout`, and the client has read
+    /// less than 2 KB for each second of it, or less than 64 KB in total if `timeout` is longer
+    /// than 32 s. The default is 30 s. A time of more than one year counts as one year.
     #[must_use]
     pub fn write_timeout(mut self, timeout: Duration) -> Self {
         self.write_timeout = timeout.min(TIMEOUT_MAX);
@@ -177,9 +177,9 @@ impl Builder {
         self
     }
 
-    /// Sets how long an event stream may send nothing. After this time, the stream sends a
-    /// heartbeat, which keeps the connection open. The default is 15 s. A time of more than one
-    /// year counts as one year.
+    /// Sets the time without an event after which an event stream sends a heartbeat. The heartbeat
+    /// keeps the connection open. The default is 15 s. A time of more than one year counts as one
+    /// year.
     #[must_use]
     pub fn heartbeat(mut self, heartbeat: Duration) -> Self {
         self.heartbeat = heartbeat.min(TIMEOUT_MAX);

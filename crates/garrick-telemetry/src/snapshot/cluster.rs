@@ -81,10 +81,12 @@ pub struct MemberStatus {
 /// the node.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OwnMember {
-    /// Time until the lease of the node ends, in seconds. 0 if the lease has ended, or if the node
-    /// has lost its membership. `None` if the node has never been a member, or has left.
+    /// Time until the lease of the node ends, in seconds. The lease is the time for which the node
+    /// may act as the owner of its shards. 0 if the lease has ended, or if the node has lost its
+    /// membership. `None` if the node has never been a member, or has left.
     pub lease_seconds: Option<f64>,
-    /// Number of turns that wait for a renewal of the lease.
+    /// Number of turns that wait for a renewal of the lease: the time for which the node may act as
+    /// the owner of its shards.
     pub held_turns: u64,
     /// Number of times that the node has become a member.
     pub joined: u64,

@@ -37,8 +37,8 @@ use crate::quiet::{self, Several};
 pub(super) struct Crew {
     /// Children, sorted by number. This is also the order in which they are started.
     slots: Several<BTreeMap<Id, Slot>>,
-    /// Names and numbers of the children, sorted by name. Children with the same name are in the
-    /// order of starting.
+    /// Names and numbers of the children, sorted by name. Children with the same name are sorted by
+    /// number, which is the order in which they were added.
     names: BTreeSet<(Arc<str>, Id)>,
     plans: Plans,
     /// Requests to stop children for good, in the order of arrival. If a child is being started,

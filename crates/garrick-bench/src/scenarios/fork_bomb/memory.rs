@@ -25,14 +25,15 @@ pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     Ok(measured)
 }
 
-/// Returns the peak of this process's resident memory.
+/// Returns the peak of this process's resident memory, in bytes.
 fn peak_bytes() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let peak = peak(&status).ok_or("/proc/self/status has no peak of resident memory")?;
     Ok(peak)
 }
 
-/// Returns the peak from the text of `/proc/self/status`.
+/// Returns the peak of the process's resident memory in bytes, from the text of
+/// `/proc/self/status`.
 fn peak(status: &str) -> Option<u64> {
     let mut lines = status.lines();
     let rest = lines.find_map(|line| line.strip_prefix("VmHWM:"))?;

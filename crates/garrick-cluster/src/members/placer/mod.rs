@@ -36,10 +36,10 @@ const BEAT_TICKS: u64 = 4;
 /// at least one fenced kind (a kind whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
-/// A renewal is late if there is no answer for this time.
+/// Time without an answer after which a renewal counts as late.
 const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
-/// A read or a change of records is tried again if there is no answer for this time.
+/// Time without an answer after which a read or a change of records is tried again.
 const READ_AGAIN: Duration = Duration::from_secs(2);
 
 /// Returns true if a request that was sent at `since` has had no answer for [`READ_AGAIN`] or
@@ -225,9 +225,10 @@ impl Placer {
         }
     }
 
-    /// Returns a new record for a silent member, with an increased fence, so that the member loses
-    /// its shards of fenced kinds. Returns `None` if the member runs no fenced kinds, or if frames
-    /// from the member still arrive.
+    /// Returns a new record for a silent member, in which the fence is increased. A fence is a
+    /// number in the records of a node's shards of fenced kinds (whose journals refuse events of
+    /// earlier owners). Because of the new fence, the member loses these shards. Returns `None` if
+    /// the member runs no fenced kinds, or if frames from the member still arrive.
     fn suspicion(&self, name: &NodeName, revision: u64, now: Nanos) -> Option<bytes::Bytes> {
         let seen = self.view.member(name)?;
         let member = &seen.value;
@@ -374,7 +375,8 @@ impl Placer {
     }
 
     /// Passes the lease for the shards of a kind to the kind's region (the actor that passes on
-    /// messages to its entities).
+    /// messages to its entities). A lease is the time for which the node may act as the owner of
+    /// its shards.
     fn tell_lease(&self, kind: &Arc<str>) {
         if let (Some(used), Some(lease)) = (self.used.get(kind), self.own.lease_of(kind)) {
             used.order(Order::Joined(lease.clone()));
@@ -444,7 +446,8 @@ impl Placer {
     }
 
     /// Makes the current list of members and this node's lease available to code that samples them.
-    /// Counts shards only if `counts` is true, because there can be many shards.
+    /// The lease is the time for which the node may act as the owner of its shards. Counts shards
+    /// only if `counts` is true, because there can be many shards.
     fn publish_standings(&mut self, counts: bool, cx: &Context<'_, PlacerMsg>) {
         let (now, lease_now) = (cx.now(), cx.lease_now());
         // The readers have only this clock.

@@ -12,7 +12,7 @@
 //!                         '------- no answer until the time is up -> broken
 //! ```
 //! A fence is a message without events, which takes the place of a message with events. If the
-//! fence is stored, the other message can no longer be stored.
+//! fence is stored, the message that it replaces can no longer be stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,8 +40,8 @@ struct Part {
     name: Arc<str>,
     tokens: Arc<str>,
     head: Head,
-    /// Head of a fence: a message without events, which may be stored instead of the message with
-    /// the events.
+    /// Head of the fence that is sent if the message with the events is not acknowledged. A fence
+    /// is a message without events, which takes the place of that message.
     before: Head,
     bytes: Vec<u8>,
     /// Size of the message in bytes.
@@ -237,7 +237,8 @@ impl Part {
         put_event(event, &mut self.bytes);
     }
 
-    /// Refuses the events of this part if they do not fit into one message.
+    /// Refuses the events of one journal (a part of a group) if their encoding has more than
+    /// `limit` bytes, so that they do not fit into one message.
     fn check_size(&mut self, limit: usize) {
         if self.refused.is_none() && self.bytes.len() > limit {
             let overhead = HEAD_BYTES + self.head.count as usize * EVENT_BYTES;

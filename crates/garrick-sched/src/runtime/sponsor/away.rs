@@ -1,12 +1,13 @@
 //! Turns that block. The thread of the turn leaves its worker, whose state is called a seat.
-//! Another thread of the sponsor, called a hand, then runs the worker. Later the first thread comes
-//! back to finish its turn.
+//! Another thread of the sponsor, called a hand, then runs the worker. Later the thread of the turn
+//! comes back and finishes the turn.
 //!
 //! A turn that has left its worker is *away*. Such a turn takes these steps (README.md, seats):
 //!
 //! 1. The turn is counted in [`Away`], so that the sponsor does not stop before the turn comes
 //!    back. There must be a hand for every seat, so a spare hand is started if necessary. If the
-//!    limit of such turns is reached, the turn does not leave its seat, and blocks its worker.
+//!    maximum number of turns are already away, the turn does not leave its seat, and blocks its
+//!    worker.
 //! 2. The staged effects of the turn are set aside (`Worker::carry`), and the thread leaves the
 //!    seat.
 //! 3. The thread blocks.
@@ -133,8 +134,8 @@ impl Away {
     }
 
     /// Undoes `Away::count` for a turn that blocks without leaving its worker, because no spare
-    /// thread could be started. Returns a cell that was put aside because too many blocking turns
-    /// had left their workers, if there is one.
+    /// thread could be started. Returns one of the cells that were put aside because too many
+    /// blocking turns had left their workers, if there is any.
     fn stay(&self) -> Option<Entry> {
         self.spares().hands -= 1;
         self.come_back()
@@ -161,8 +162,8 @@ impl Away {
 enum Stays {
     /// The maximum number of turns have already left their workers.
     ForNow,
-    /// The turn must not leave, because no other thread may run the worker or no thread can be
-    /// started.
+    /// The turn can never leave, because no other thread is allowed to run the worker, or because
+    /// no thread can be started.
     Always,
 }
 
@@ -341,8 +342,8 @@ impl Spare {
     }
 }
 
-/// Runs workers of a sponsor until all workers are closed. The calling thread is spare thread
-/// number `number`.
+/// Runs workers of a sponsor (a group of workers) until all workers are closed. The calling thread
+/// is spare thread number `number`.
 fn serve(shared: Arc<Shared>, number: usize) {
     let _serving = Serving::new(&shared);
     let hand = Hand::spare(shared, number);
@@ -351,9 +352,9 @@ fn serve(shared: Arc<Shared>, number: usize) {
     }
 }
 
-/// Runs the first worker of a sponsor on a thread of a loom model. The thread leaves its worker
-/// like a turn that blocks, calls `meanwhile`, comes back, and runs workers until the sponsor
-/// stops.
+/// Runs the first worker of a sponsor (a group of workers) on a thread of a loom model. The thread
+/// leaves its worker like a turn that blocks, calls `meanwhile`, comes back, and runs workers until
+/// the sponsor stops.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce()) {
     let hand = Hand::new(shared.clone(), 0, None);
@@ -383,8 +384,8 @@ pub(crate) fn come_and_go_in_model(shared: &Arc<Shared>, meanwhile: impl FnOnce(
     hand.serve(0);
 }
 
-/// Runs workers of a sponsor in a loom model until all workers are closed. The calling thread takes
-/// the place of the first spare thread.
+/// Runs workers of a sponsor (a group of workers) in a loom model until all workers are closed. The
+/// calling thread takes the place of the first spare thread.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn serve_in_model(shared: Arc<Shared>) {
     serve(shared, 0);

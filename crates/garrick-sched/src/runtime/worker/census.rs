@@ -128,7 +128,7 @@ fn oldest_wait(cell: CellPtr) -> Nanos {
     0
 }
 
-/// Returns the label of a task of this worker that is not in use.
+/// Returns the label of a task of this worker. The task must not be in use.
 ///
 /// The task's function for the label is foreign code. If it sends messages, they are sent as if
 /// another thread had sent them. So they do not change the queues of this worker, from which the

@@ -73,7 +73,7 @@ use crate::world::Nanos;
 /// State of a worker. Only the thread that runs the worker uses it.
 pub(crate) struct Worker {
     pub(crate) home: Home,
-    /// Index of the worker in its sponsor.
+    /// Index of the worker among the workers of its sponsor (a group of workers).
     pub(crate) index: usize,
     /// Ready cells that have run before. They run oldest first.
     pub(crate) old: RunQueue,
@@ -87,14 +87,13 @@ pub(crate) struct Worker {
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
-    /// Workers move their spare memory blocks to the depot (the free blocks that all threads share)
-    /// for each search for unused memory. This field is the sequence number of the last search for
-    /// which this worker has moved its blocks.
+    /// Sequence number of the last search for unused memory for which this worker has moved its
+    /// spare memory blocks to the depot (the free blocks that all threads share).
     pub(crate) bared: Cell<u64>,
     remote: &'static Remote,
     pub(crate) shared: Arc<Shared>,
-    /// Second reference to the sponsor's shared state, for threads that run this worker while they
-    /// wait for an answer (guests).
+    /// Second reference to the state that the workers of the sponsor (the group of workers) share.
+    /// Used by threads that run this worker while they wait for an answer (guests).
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
@@ -105,15 +104,15 @@ pub(crate) struct Worker {
     /// Cell that this worker has taken over from another worker since the last check between two
     /// activations.
     pub(crate) gathered: Cell<Option<CellPtr>>,
-    /// Progress of the worker in closing its cells, because the sponsor stops.
+    /// Progress of the worker in closing its cells, because the sponsor (the group of workers)
+    /// stops.
     pub(crate) closing: Cell<Closing>,
-    /// While the worker drops a task that has ended, the reason for the dead letters that the task
-    /// leaves. `None` at any other time.
+    /// Reason why messages of the task that the worker is dropping become dead letters. `None`
+    /// while the worker drops no task that has ended.
     pub(super) leaves: Cell<Option<LetterReason>>,
-    /// Home (number of the worker) of the cells to whose mailboxes the current turn may send
-    /// directly. Usually, the home is this worker. If the turn was away, the value is `STRANGER`,
-    /// so that later messages of the turn do not overtake the earlier ones. If the turn has a trail
-    /// (a trace context), the value is `STRANGER`, too.
+    /// Owner of the cells to whose mailboxes the current turn can send directly: usually this
+    /// worker. `STRANGER` (no worker) if the turn was away, so that later messages of the turn do
+    /// not overtake the earlier ones. Also `STRANGER` if the turn has a trail (a trace context).
     pub(crate) sends_at: Cell<Home>,
     /// Number of this worker's cells whose turns have left the worker in order to block, or have
     /// ended and wait for a decision about their commit.
@@ -134,9 +133,9 @@ pub(crate) struct Worker {
     recovers: Cell<bool>,
     /// Cell that runs now. Other threads read this field to check if this worker is stuck.
     pub(crate) shown: Shown,
-    /// Sequence number of the next activation that is timed. `arms_at` is this number, rounded down
-    /// to a multiple of `FAIR_EVERY`. (Activations with such numbers are fair picks.) From
-    /// activation `arms_at` on, the worker is *armed*: it checks each activation.
+    /// Sequence number of the next activation that is timed. From activation number `arms_at` on,
+    /// the worker is *armed*: it checks before each activation if it must time this activation.
+    /// `arms_at` is `due`, rounded down to a multiple of `FAIR_EVERY`.
     due: Cell<u32>,
     arms_at: Cell<u32>,
     /// Counts of tasks that have begun or ended on this worker and are not yet included in `lane`
@@ -272,8 +271,9 @@ impl Worker {
     }
 
     /// Returns true if the current activation should stop early. There are four reasons: the
-    /// sponsor stops, another thread wants the worker back, a census (a count of waiting messages)
-    /// is due, or another worker is idle and could run cells that are waiting here.
+    /// sponsor (the group of workers) stops, another thread wants the worker back, a census (a
+    /// count of waiting messages) is due, or another worker is idle and could run cells that are
+    /// waiting here.
     #[inline]
     pub(crate) fn is_wanted_elsewhere(&self) -> bool {
         let signal = self.shared.signal();
@@ -337,7 +337,8 @@ impl Worker {
         self.lane.show_turns(self.turns());
     }
 
-    /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor stops.
+    /// Runs cells until there are no ready cells, `is_over` returns true, or the sponsor (the group
+    /// of workers) stops.
     pub(crate) fn run_some(&self, is_over: impl Fn() -> bool) {
         let until = Signal::is_stopping;
         if !self.lane.counts() {
@@ -372,8 +373,8 @@ impl Worker {
     }
 
     /// Runs cells until there are no ready cells, `until` returns true, or `is_over` returns true
-    /// after an activation. `WAY` is [`SHOWN`] for sponsors that count the work of each kind of
-    /// task, and otherwise [`PLAIN`].
+    /// after an activation. `WAY` is [`SHOWN`] for sponsors (groups of workers) that count the work
+    /// of each kind of task, and otherwise [`PLAIN`].
     fn run_cells<const WAY: Way>(
         &self,
         until: &impl Fn(Signal) -> bool,
@@ -519,7 +520,7 @@ impl Worker {
         }
     }
 
-    /// Does the same as [`Worker::commit`], after a turn of `cell`.
+    /// Commits the effects of a turn of `cell`, which has just ended.
     #[inline]
     pub(crate) fn commit_turn(&self, cell: CellPtr) {
         if self.stage.is_dirty() {

@@ -35,9 +35,9 @@ impl Worker {
         }
     }
 
-    /// Inserts a delayed message into the wheel. If the message belongs to a timer that was
-    /// cancelled or is set again, returns the message that must not be sent. `running` is the cell
-    /// of the turn, if a turn has just ended.
+    /// Inserts a delayed message into the timing wheel. If the message belongs to a cancelled
+    /// timer, returns the message instead. If its timer was already set, replaces and returns the
+    /// previous message of the timer. `running` is the cell of the turn, if a turn has just ended.
     fn insert_timed(&self, later: Later, running: Option<CellPtr>) -> Option<Timed> {
         let was_lent = self.remote().ready.is_lent();
         let before = was_lent.then(|| self.crew.next_due_of_lent());

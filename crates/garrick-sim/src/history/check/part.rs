@@ -80,10 +80,10 @@ pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<P
 
 /// Merges the orders of all parts into an order of the whole history.
 ///
-/// Each operation is assumed to take effect at its invocation, or together with the operation
-/// before it in the order of its part, whichever is later. This time is before the return of the
-/// operation, because all operations before it in the order were invoked before that return. So
-/// sorting by these times keeps the order of operations that do not overlap.
+/// The merge assigns a time to each operation: the latest invocation among the operation itself and
+/// all operations before it in the order of its part. All of these operations were invoked before
+/// the operation returned. So the assigned time is before the return, and sorting by the assigned
+/// times keeps the order of operations that do not overlap.
 pub(super) fn merge<Op, Ret>(history: &History<Op, Ret>, orders: &[Vec<Call>]) -> Vec<Call> {
     let mut timed = Vec::with_capacity(history.len());
     for order in orders {
