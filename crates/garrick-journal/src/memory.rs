@@ -115,7 +115,7 @@ impl Store {
         self.journals.get_mut(usize::try_from(journal.get()).ok()?)
     }
 
-    /// Returns the refused journals of a group.
+    /// Returns the journals of a group whose events are refused.
     fn refused(&self, group: &Group) -> Vec<Refused> {
         let mut newest: HashMap<JournalId, Option<u64>> = HashMap::new();
         let mut refused = Vec::new();

@@ -15,7 +15,7 @@ pub struct Coverage {
     pairs: BTreeSet<(Message, Message)>,
     /// Pairs of a kind of message and a result: handled, undone, lost or repeated.
     outcomes: BTreeSet<(Message, Outcome)>,
-    /// For each task of the current run, the last message that it has handled.
+    /// For each task of the current run, the message that the task has handled most recently.
     last: HashMap<TaskName, Message>,
     /// Most recent seed whose run has added an entry to `pairs` or `outcomes`.
     newest: Option<u64>,

@@ -37,8 +37,8 @@ mod sealed {
 /// A task that waits for an answer and sends it to an actor.
 struct Pipe<R, A, G> {
     ask: A,
-    /// Closure that sends the answer to the actor. `None` once the answer has arrived. After that,
-    /// no address leads to the task, so the task need not stop itself.
+    /// Closure that sends the answer to the actor. `None` once the answer has arrived. When this
+    /// field is `None`, no address leads to the task any more, so the task need not stop itself.
     give: Option<G>,
     answer: PhantomData<fn(R)>,
 }

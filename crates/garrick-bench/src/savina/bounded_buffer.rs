@@ -134,7 +134,7 @@ struct Producer {
     manager: Address<ToManager>,
     /// Number of items that have not been produced yet.
     left: u64,
-    /// Item that was produced last.
+    /// Item that was produced most recently.
     item: f64,
     cost: u32,
     share: Share,

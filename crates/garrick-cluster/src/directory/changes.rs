@@ -12,7 +12,7 @@ use crate::placement::{Change, News, Placement};
 /// Time without an answer after which a read or a change of a record is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Maximum number of unanswered changes.
+/// Maximum number of changes of records that have no answer yet.
 const CHANGES_MAX: usize = 64;
 
 /// Returns true if a request that was sent at `since` has had no answer for [`AGAIN`] or longer.

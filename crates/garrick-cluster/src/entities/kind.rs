@@ -103,7 +103,7 @@ pub enum EntityError {
     },
     /// The number of shards is 0 or more than 1,024.
     Shards {
-        /// The number of shards that was given.
+        /// The number of shards that the program has specified.
         shards: u32,
     },
     /// The range of versions starts at 0, or does not contain the version that is written.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::frame::Head;
 
-/// Number of received bytes after which a confirmation is sent at once.
+/// Number of received bytes after which a confirmation is sent immediately.
 const TELL_BYTES: usize = 256 << 10;
 
 /// The receiving half of a link, which determines which frames from the other node are new.
@@ -12,12 +12,12 @@ const TELL_BYTES: usize = 256 << 10;
 pub(super) struct Receiving {
     /// Sequence number of the current session of the other node, or 0 if there is none.
     session: u64,
-    /// Sequence number of the other node's last session that was lost or refused, or 0. Frames of
+    /// Sequence number of the other node's latest session that was lost or refused, or 0. Frames of
     /// this session and of earlier sessions are ignored.
     lost_session: u64,
-    /// Sequence number of the last frame that has arrived or counts as lost.
+    /// Sequence number of the newest frame that has arrived or counts as lost.
     number: u64,
-    /// Sequence number of the last order (a repeated request or report) that was handled.
+    /// Sequence number of the latest order (a repeated request or report) that was handled.
     order: u64,
     /// Unconfirmed reports of lost frames. For each report: the sequence number of the report, and
     /// the number of the first lost frame.
@@ -82,7 +82,8 @@ impl Receiving {
         }
     }
 
-    /// Returns the sequence number of the other node's last session that was lost or refused, or 0.
+    /// Returns the sequence number of the other node's latest session that was lost or refused, or
+    /// 0.
     pub(super) fn dead(&self) -> u64 {
         self.lost_session
     }
@@ -126,7 +127,7 @@ impl Receiving {
         }
     }
 
-    /// Returns the sequence number of the last frame that this node confirms to the other node.
+    /// Returns the sequence number of the newest frame that this node confirms to the other node.
     pub(super) fn taken(&self) -> u64 {
         let reported = self.reports.front();
         reported.map_or(self.number, |(_, from)| from - 1)

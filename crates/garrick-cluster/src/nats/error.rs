@@ -1,4 +1,4 @@
-//! Errors of the network on NATS.
+//! Errors of the transport that connects the nodes of a cluster through NATS.
 
 use std::error::Error;
 use std::fmt;
@@ -39,7 +39,7 @@ pub enum NatsError {
     Unreachable {
         /// Hosts and ports of the servers.
         servers: String,
-        /// Reason why the last attempt failed.
+        /// Reason why the latest attempt failed.
         why: String,
     },
     /// A server refuses the credentials.
@@ -77,7 +77,7 @@ pub enum NatsError {
     Permissions {
         /// Subject of the node.
         subject: String,
-        /// Last problem that the server has reported, or an empty text.
+        /// Latest problem that the server has reported, or an empty text.
         why: String,
     },
     /// A name is not allowed.

@@ -109,8 +109,8 @@ impl Lives {
         self.end(node.as_str());
     }
 
-    /// Records which nodes have records. The records of all other nodes were deleted, although the
-    /// deletions may not have been reported.
+    /// Records which nodes have records. The records of all other nodes were deleted, even if the
+    /// deletions were not reported.
     pub(super) fn keep(&self, nodes: &HashSet<String>) {
         let is_gone = |node: &Arc<str>, life: &Life| {
             life.is_sure && life.subject.is_some() && !nodes.contains(&**node)

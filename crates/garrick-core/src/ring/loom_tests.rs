@@ -2,8 +2,8 @@
 //! lost, duplicated or leaked.
 //!
 //! Every access to a slot also accesses its cell in `Slots::claims`. So loom reports an access that
-//! is not ordered with the accesses of the other half. Some values are loom's `Arc`s, which loom
-//! counts at the end of a model. So loom detects leaks and double drops.
+//! is not ordered with the accesses of the other half of the ring. Some values are loom's `Arc`s,
+//! which loom counts at the end of a model. So loom detects leaks and double drops.
 use super::*;
 use crate::prim::{Arc, thread};
 

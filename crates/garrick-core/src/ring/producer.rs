@@ -275,8 +275,8 @@ impl<T> Producer<T> {
         self.tail_max.wrapping_sub(self.tail)
     }
 
-    /// Returns true if the consumer was dropped. After that, newly pushed values are never read,
-    /// and no more slots become free.
+    /// Returns true if the consumer was dropped. Once the consumer was dropped, newly pushed values
+    /// are never read, and no more slots become free.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.shared.head.is_gone()
@@ -305,7 +305,7 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// `from <= to <= free_seen()`, and no other code accesses those slots during `'a`.
+    /// `from <= to <= free_seen()`, and no other code accesses the slots of this range during `'a`.
     #[inline]
     pub(super) unsafe fn free_run<'a>(&self, from: usize, to: usize) -> &'a mut [MaybeUninit<T>] {
         debug_assert!(
@@ -326,7 +326,8 @@ impl<T> Producer<T> {
     ///
     /// # Safety
     ///
-    /// `room` is at most `free_seen()`, and no other code writes those slots during the call.
+    /// `room` is at most `free_seen()`, and no other code writes the first `room` free slots during
+    /// the call.
     #[inline]
     pub(super) unsafe fn write_while(
         &self,

@@ -29,7 +29,7 @@ use super::{Receiver, Sender};
 /// # Ok::<(), garrick_flow::CapacityError>(())
 /// ```
 pub struct Buffer<T> {
-    /// The batch that was taken last.
+    /// The batch that was taken most recently.
     taken: Vec<T>,
     /// Number of values of the batch that were mapped and sent.
     done: usize,

@@ -121,7 +121,7 @@ struct Time {
     /// read by monitors.
     by_hand: AtomicU64,
     /// True if the stage runs in a simulation. In this case, `by_hand` contains the time of the
-    /// last wake-up, because readers cannot read the clock of a simulation.
+    /// latest wake-up, because readers cannot read the clock of a simulation.
     #[cfg(feature = "sim")]
     is_simulated: std::sync::atomic::AtomicBool,
 }

@@ -242,9 +242,9 @@ fn create(writer: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Writes the unchanged content of the write-ahead log again, and syncs it. This is necessary
-/// because data that can be read may not be durable: the process that wrote the data may have been
-/// killed before its sync, or its sync may have failed. After a failed sync, another sync alone
-/// would do nothing.
+/// because data that can be read is not always durable: the process that wrote the data may have
+/// been killed before its sync, or its sync may have failed. After a failed sync, another sync
+/// alone would do nothing.
 fn write_again(place: &Place, writer: &mut Connection) -> Result<(), JournalError> {
     let failed = place.engine("lock");
     // Nobody else writes meanwhile.

@@ -25,9 +25,9 @@ const FEW_BYTES: u64 = 64 << 10;
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 
-/// Returns the greater of two event numbers: the number of the last event in the table of events,
-/// and the number of the event after which the last saved state was saved. A missing event or state
-/// counts as 0.
+/// Returns the sequence number of the newest event that a journal has had: the greatest number in
+/// the table of events, or the number of the event after which the newest state was saved,
+/// whichever is greater. A missing event or state counts as 0.
 fn last(connection: &Connection, journal: u64) -> Sqlite<u64> {
     connection
         .prepare_cached(

@@ -331,8 +331,8 @@ where
     })
 }
 
-/// Sends each message when it is due, or as soon as this thread wakes after that. Returns the
-/// lateness of each send.
+/// Sends each message when it is due, or as soon as this thread wakes after the due time. Returns
+/// the lateness of each send.
 fn send(messages: Vec<Due>, tell: impl Fn(Parcel) -> Option<()>) -> Vec<Duration> {
     let mut sent = Vec::with_capacity(messages.len());
     let begin = Instant::now();

@@ -33,10 +33,10 @@ pub(super) struct Counted {
     pub(super) kinds: Kinds,
     /// Number of activations of the worker that were counted so far.
     pub(super) activations: AtomicU64,
-    /// The encoded [`Beginning`] of the last timed activation.
+    /// The encoded [`Beginning`] of the latest timed activation.
     pub(super) beginning: AtomicU64,
     pub(super) censuses: Censuses,
-    /// Number of tasks that were ready at the last census (count of waiting messages).
+    /// Number of tasks that were ready at the latest census (count of waiting messages).
     pub(super) ready: AtomicU64,
     /// Histogram of the times that messages have waited.
     pub(super) waits: Counters,
@@ -44,8 +44,8 @@ pub(super) struct Counted {
     pub(super) rested: AtomicU32,
     /// Number of times that the worker has noticed a long activation which was not timed.
     pub(super) surprises: AtomicU64,
-    /// Records of activations that other threads have seen running. Those threads add the records,
-    /// and the worker removes them.
+    /// Records of activations that other threads have seen running. The other threads add the
+    /// records, and the worker removes them.
     pub(super) sights: Mutex<Sights>,
     /// True if one of the activations in `sights` was long. Set by other threads, and cleared by
     /// the worker. The flag has its own cache line. While the worker sleeps, waiting threads
@@ -121,7 +121,7 @@ impl LaneReader {
         Some((sight.running.table, now.saturating_sub(since)))
     }
 
-    /// Returns the tasks that the last census (count of waiting messages) has listed, and the
+    /// Returns the tasks that the latest census (count of waiting messages) has listed, and the
     /// length of the period in which their times were counted.
     pub(super) fn tasks(&self, now: Nanos) -> (Found, Nanos) {
         let Some(counted) = &self.counted else {
@@ -140,7 +140,7 @@ impl LaneReader {
         self.rare.try_snapshot().unwrap_or_default()[SINCE] != 0
     }
 
-    /// Returns true if the worker is awake and has not answered the last request for a census (a
+    /// Returns true if the worker is awake and has not answered the latest request for a census (a
     /// count of waiting messages).
     pub(super) fn wants_census(&self) -> bool {
         let counted = self.counted.as_ref();

@@ -155,7 +155,7 @@ impl Lanes {
         self.want_census()
     }
 
-    /// Returns true if a worker is awake and has not answered the last request for a census (a
+    /// Returns true if a worker is awake and has not answered the latest request for a census (a
     /// count of waiting messages).
     pub(crate) fn want_census(&self) -> bool {
         let mut lanes = self.readers.iter().filter_map(OnceLock::get);

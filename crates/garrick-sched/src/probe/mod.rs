@@ -154,8 +154,8 @@ pub struct WorkerSample {
     /// Number of turns that this worker ran for tasks of other workers, because those workers were
     /// in long turns.
     pub rescues: u64,
-    /// Number of tasks that were ready to run at the last census (count of waiting messages). 0 if
-    /// the worker sleeps. Always 0 unless [`Builder::probes`](crate::Builder::probes) was set.
+    /// Number of tasks that were ready to run at the latest census (count of waiting messages). 0
+    /// if the worker sleeps. Always 0 unless [`Builder::probes`](crate::Builder::probes) was set.
     pub ready: u64,
     /// Histogram of the times that messages have waited before this worker handled them.
     /// [`KindSample::waits`] explains these times.
@@ -206,7 +206,7 @@ pub struct TaskSample {
     pub busy: Nanos,
     /// Length in nanoseconds of the period in which `busy` was measured. After each sample, the
     /// worker of the task counts the messages in the mailboxes of all its tasks (a *census*). The
-    /// period is the time between the last two censuses.
+    /// period is the time between the two latest censuses.
     pub over: Nanos,
 }
 

@@ -55,8 +55,8 @@ impl<M: 'static> Address<M> {
         self.cell().is_bounded() || self.gauged().is_some()
     }
 
-    /// Returns the interface of the bounded mailbox behind a door, if this address leads to such a
-    /// door. A door is an address that leads to a function.
+    /// Returns the interface of the bounded mailbox behind a door (an address that leads to a
+    /// function). Returns `None` if this address leads to no door with a bounded mailbox.
     fn gauged(&self) -> Option<&dyn Gauged<M>> {
         let cell = self.cell();
         if !cell.is_door() {

@@ -109,8 +109,8 @@ impl Room {
         }
     }
 
-    /// Returns the node that has crashed at a disk operation of the last turn, if there is one. The
-    /// actors of this node have not been dropped yet.
+    /// Returns the node that has crashed at a disk operation of the latest turn, if there is one.
+    /// The actors of this node have not been dropped yet.
     pub(super) fn lost(&self) -> Option<String> {
         if !self.has_lost.load(Relaxed) {
             return None;

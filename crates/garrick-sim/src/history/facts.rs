@@ -9,7 +9,7 @@ pub struct Called<Op> {
     pub op: Op,
 }
 
-/// A fact: the last call of a client has returned.
+/// A fact: the latest call of a client has returned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Returned<Ret> {
     /// Number that identifies the client.

@@ -25,7 +25,7 @@ struct Given {
     /// Display name from which the label was derived.
     name: String,
     label: String,
-    /// Sequence number of the last sample that contains the owner of the label.
+    /// Sequence number of the latest sample that contains the owner of the label.
     seen: u64,
 }
 

@@ -123,7 +123,7 @@ pub struct LinkStatus {
     pub level: Level,
     /// State of the link.
     pub state: LinkState,
-    /// Time since the last change of the link's state, in seconds.
+    /// Time since the link's state last changed, in seconds.
     pub state_seconds: f64,
     /// Time since the last frame arrived from the other node, in seconds. `None` if no frame has
     /// arrived.

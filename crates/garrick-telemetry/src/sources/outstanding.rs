@@ -7,7 +7,8 @@ use crate::reading::ActorReading;
 
 use super::names::short;
 
-/// Time in nanoseconds for which an actor stays in the list after the last sample that contains it.
+/// Time in nanoseconds for which an actor stays in the list after the latest sample that contains
+/// it.
 const KEPT: Nanos = 10_000_000_000;
 
 /// Maximum number of actors in the list. A sample contains at most 60 actors.
@@ -17,7 +18,7 @@ const LISTED_MAX: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Outstanding {
     actors: Vec<Listed>,
-    /// Time of the last sample.
+    /// Time of the latest sample.
     looked: Nanos,
 }
 
@@ -29,7 +30,7 @@ struct Listed {
     waiting: u64,
     oldest: Nanos,
     busy: f64,
-    /// Time of the last sample that contains the actor.
+    /// Time of the latest sample that contains the actor.
     seen: Nanos,
 }
 

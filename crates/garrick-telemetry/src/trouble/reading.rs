@@ -53,7 +53,7 @@ pub struct TreeReading {
     pub state: ChildStatus,
     /// Number of restarts of the supervisor or child.
     pub restarts: u64,
-    /// Reason of the last failure, and the time in nanoseconds between that failure and the
+    /// Reason of the latest failure, and the time in nanoseconds between this failure and the
     /// reading. `None` if there was no failure.
     pub last_failure: Option<(String, u64)>,
     /// Restart strategy of a supervisor. `None` for an actor that is not a supervisor.

@@ -78,7 +78,7 @@ pub(crate) enum PlacerMsg {
     Drain(Reply<()>),
     /// Request to be notified when the membership has ended.
     Await(Reply<()>),
-    /// Request to end the membership at once.
+    /// Request to end the membership immediately.
     Leave,
 }
 

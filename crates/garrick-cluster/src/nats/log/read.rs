@@ -20,7 +20,7 @@ use crate::nats::publish::Published;
 
 /// Answers of the server about a journal.
 struct Told {
-    /// Head and sequence number of the last message.
+    /// Head and sequence number of the newest message.
     last: Option<(Head, u64)>,
     saved: SavedStates,
     state: Option<Snapshot>,
@@ -217,8 +217,8 @@ pub(super) enum Unread {
     Damaged(String, &'static str),
 }
 
-/// Requests the last message and the saved states of a journal. If `fence` is given, first appends
-/// a message without events, so that earlier writers can no longer append.
+/// Requests the newest message and the saved states of a journal. If `fence` is given, first
+/// appends a message without events (a fence), so that earlier writers can no longer append.
 async fn ask(
     store: &Store,
     known: &Known,

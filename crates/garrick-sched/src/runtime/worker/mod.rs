@@ -79,11 +79,12 @@ pub(crate) struct Worker {
     pub(crate) old: RunQueue,
     /// Ready cells that have not run yet. They run newest first.
     pub(crate) born: RunQueue,
-    /// First cell that the last turn has woken. This cell runs next.
+    /// First cell that the latest turn has woken. This cell runs next.
     pub(crate) handoff: Handoff,
-    /// Sequence number of the current or last turn. The entries that a turn pushes to the run
-    /// queues are marked with the number of this turn. Other threads read this field while the
-    /// worker is in a long turn. Not modelled in loom, like the run queues.
+    /// Sequence number of the current turn, or of the latest turn if none is in progress. The
+    /// entries that a turn pushes to the run queues are marked with the number of this turn. Other
+    /// threads read this field while the worker is in a long turn. Not modelled in loom, like the
+    /// run queues.
     pub(crate) turn: AtomicU64,
     pub(crate) stage: Stage,
     pub(crate) pool: Pool,
@@ -97,8 +98,8 @@ pub(crate) struct Worker {
     pub(crate) hold: Arc<Hold>,
     /// Group of threads that may run the worker.
     pub(crate) crew: Arc<Crew>,
-    /// Idle worker to which the last turn has sent a message. No other thread was woken. Instead,
-    /// the thread of this worker runs the idle worker next, or this worker takes over the receiving
+    /// Idle worker to which the latest turn has sent a message without waking another thread. The
+    /// thread of this worker runs the idle worker next, or this worker takes over the receiving
     /// cell.
     pub(crate) next_seat: Cell<Option<KeptSeat>>,
     /// Cell that this worker has taken over from another worker since the last check between two
@@ -151,8 +152,9 @@ pub(crate) struct Worker {
     in_hand: Cell<Option<Entry>>,
     /// Limits of the current activation. Valid as soon as the activation handles the mailbox.
     pub(crate) limits: Cell<Limits>,
-    /// Envelope of the message that was handled last, if it was the last message of the envelope.
-    /// Otherwise null. The envelope is in no mailbox any more, but may still be read.
+    /// Envelope of the latest handled message, if that message was the final message of the
+    /// envelope. Otherwise null. No mailbox contains the envelope any more, but code can still read
+    /// it.
     held: Cell<*mut Envelope>,
     /// Message that waits until the start of its task has finished. The message becomes a dead
     /// letter if the start fails.
@@ -412,8 +414,8 @@ impl Worker {
         !self.remote.ready.has_some() && self.shared.signal().is_quiet() && self.timers.are_calm()
     }
 
-    /// Takes back the cells that this worker has lent to other workers. After that, no cells are
-    /// lent until the worker stores the next cell to run in [`Shown`].
+    /// Takes back the cells that this worker has lent to other workers. After this call, no cells
+    /// are lent until the worker stores the next cell to run in [`Shown`].
     fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
@@ -488,8 +490,8 @@ impl Worker {
         self.end_turn();
     }
 
-    /// Ends the last turn, so that all entries that are now in the run queues no longer belong to a
-    /// turn.
+    /// Ends the latest turn, so that all entries that are now in the run queues no longer belong to
+    /// a turn.
     pub(crate) fn end_turn(&self) {
         // No read-modify-write, because nobody else writes.
         self.turn.store(self.turn() + 1, Relaxed);
@@ -501,7 +503,8 @@ impl Worker {
         self.turn() - self.pauses.get()
     }
 
-    /// Returns the sequence number of the current or last turn.
+    /// Returns the sequence number of the current turn, or of the latest turn if none is in
+    /// progress.
     #[inline]
     pub(crate) fn turn(&self) -> u64 {
         self.turn.load(Relaxed)

@@ -58,9 +58,9 @@ impl Worker {
         }
     }
 
-    /// Calls `long`, which may take a long time, between two activations. If an entry is about to
-    /// run, puts it back into a run queue during the call, so that other workers can run its cell
-    /// in the meantime. After the call, no cells are lent to other workers.
+    /// Calls `long`, which may take a long time, between two activations. If a cell was already
+    /// taken out of its run queue to run next, puts the cell back for the duration of the call, so
+    /// that other workers can run it. After the call, no cells are lent to other workers.
     pub(crate) fn with_hand_empty(&self, long: impl FnOnce()) {
         // A task that has recovered just now may have counted as running, so cells may be lent.
         // The recall removes the entries that were in front of the lent ones, and must not remove

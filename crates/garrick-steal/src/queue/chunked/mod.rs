@@ -19,8 +19,8 @@
 //! - After it has replaced the chunk in `tail`, it sets the `next` of the chunk.
 //!
 //! The consumer leaves a chunk after it has seen all `ready` flags and the `next` of the chunk.
-//! After that, no producer accesses the chunk any more. If all slots are claimed, a producer sees
-//! that from the word alone, because the marks include the length class of the chunk. So the
+//! From this moment on, no producer accesses the chunk. If all slots are claimed, a producer sees
+//! this from the word `tail` alone, because the marks include the length class of the chunk. So the
 //! producer does not access the full chunk. A new chunk may have the same address as a freed chunk.
 //! This does no harm, because the word always describes its *current* chunk.
 //!
