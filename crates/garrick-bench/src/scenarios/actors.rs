@@ -106,7 +106,8 @@ pub(crate) struct Relay {
 pub(crate) enum Pass {
     /// Passes the address of the next relay.
     Next(Address<Pass>),
-    /// Token with the number of hops left.
+    /// The token, which the relays pass on. Contains the number of times that the token must still
+    /// be passed on.
     Token(u64),
 }
 

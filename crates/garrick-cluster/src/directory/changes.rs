@@ -125,7 +125,8 @@ impl Changes {
         has_room
     }
 
-    /// Requests all records that were changed after a given revision.
+    /// Requests all records that were changed after the revision `since`. `to` receives the answer.
+    /// If an earlier request is still unanswered, only notes that another request must follow.
     pub(super) fn read(&mut self, since: u64, now: Nanos, to: &Address<News>) {
         if self.reads_since.is_some_and(|since| !is_late(since, now)) {
             self.reads_again = true;

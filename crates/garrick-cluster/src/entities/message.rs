@@ -42,7 +42,8 @@ pub(super) enum RegionMsg<M> {
         hash: u64,
         message: M,
     },
-    /// A message from the region of the same kind on another node.
+    /// A message from another node's region for the same kind. (A region is the actor that passes
+    /// on messages to the entities of a kind.)
     From(ToRegion<M>),
     Order(Order),
     /// A report that this node now runs entities of the kind.
@@ -54,6 +55,7 @@ pub(super) enum RegionMsg<M> {
         generation: u64,
     },
     /// A request to make a scheduled check. Contains the time for which the check was scheduled.
-    /// The region ignores the request if the next check is now scheduled for another time.
+    /// The region (the actor that passes on messages to entities) ignores the request if the next
+    /// check is now scheduled for another time.
     Tick(Nanos),
 }

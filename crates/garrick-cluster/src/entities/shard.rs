@@ -40,13 +40,14 @@ impl<M> Waiting<M> {
 pub(super) enum Place<M> {
     /// Nobody owns the shard. Messages wait.
     Nobody,
-    /// This node has owned the shard since the revision `since`.
+    /// This node has owned the shard since the revision `since` of the shard's record.
     Here { since: u64 },
     /// Another node owns the shard. Contains the address of the region (the actor that passes on
     /// the messages of the kind) on that node.
     Far(Address<ToRegion<M>>),
     /// Another node owns the shard, and hands it over. Messages wait. The value contains the
-    /// address of the owner's region until this node has announced that it sends no more messages.
+    /// address of the owner's region (the actor that passes on messages to entities) until this
+    /// node has announced that it sends no more messages.
     Leaving(Option<Address<ToRegion<M>>>),
     /// This node owns the shard, and hands it over.
     HandsOver { since: u64, phase: Phase },
@@ -151,7 +152,8 @@ impl<M: 'static> Shard<M> {
         }
     }
 
-    /// Returns true if the region must check the shard again later.
+    /// Returns true if the region (the actor that passes on messages to entities) must check the
+    /// shard again later.
     pub(super) fn is_unsettled(&self) -> bool {
         let waits = matches!(
             self.place,

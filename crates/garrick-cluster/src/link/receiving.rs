@@ -33,11 +33,11 @@ pub(super) enum Verdict {
     Old,
     /// The other node has begun another session, so the current one is over.
     Reset,
-    /// The frame has arrived before, so its entries must be ignored. Its head may still contain new
-    /// information.
+    /// The frame has arrived before, so its entries, such as messages, must be ignored. The head of
+    /// the frame can still contain new information.
     Twice,
-    /// The entries must be handled. Contains the first and the last number of the frames that were
-    /// lost before this one, if there are any.
+    /// The entries of the frame, such as messages, must be handled. If frames before this one were
+    /// lost, contains the number of the first lost frame and the number of the last one.
     Next(Option<(u64, u64)>),
 }
 

@@ -109,8 +109,9 @@ impl Lives {
         self.end(node.as_str());
     }
 
-    /// Records which nodes have records. The records of all other nodes were deleted, even if the
-    /// deletions were not reported.
+    /// Ends the incarnation of each known node that has no record any more. `nodes` contains the
+    /// nodes that have a record. The other records were deleted, even if the deletions were not
+    /// reported.
     pub(super) fn keep(&self, nodes: &HashSet<String>) {
         let is_gone = |node: &Arc<str>, life: &Life| {
             life.is_sure && life.subject.is_some() && !nodes.contains(&**node)

@@ -67,7 +67,9 @@ fn saved_bytes(connection: &Connection, journal: u64) -> Sqlite<u64> {
 }
 
 impl SqliteLog {
-    /// Begins to read a journal.
+    /// Begins to read a journal: returns the numbers of its newest and its oldest event, and its
+    /// newest undamaged snapshot. If `waits` is false, returns `None` while another thread uses the
+    /// connection for reading.
     pub(super) fn begin(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
         check_name(name)?;
         if Log::is_broken(self) {

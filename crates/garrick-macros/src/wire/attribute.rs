@@ -49,8 +49,8 @@ pub(super) struct Attributes {
     /// Set if serde encodes the field. The inner text is the name of the field's type in the lock
     /// file, if given.
     pub(super) serde: Option<Option<LitStr>>,
-    /// True if an option is wrong. In this case, options after the wrong one are perhaps missing
-    /// here.
+    /// True if an option is wrong. In this case, the options that follow the wrong one were perhaps
+    /// not read.
     pub(super) is_wrong: bool,
 }
 

@@ -21,7 +21,8 @@ const DISKS: u64 = 0x64_6973_6b73;
 /// All disks of a run.
 #[derive(Debug, Default)]
 pub(super) struct Room {
-    /// True if there are faults that were not recorded as facts yet.
+    /// True if there are faults that were not recorded yet as facts: values for the properties that
+    /// a simulation checks.
     has_faults: AtomicBool,
     /// True if a node has crashed at a disk operation since [`Room::lost`] was last called.
     has_lost: AtomicBool,
@@ -37,7 +38,8 @@ pub(super) struct State {
     /// The disks, by the names of their nodes.
     slots: BTreeMap<String, Slot>,
     draws: Draws,
-    /// Faults that were not recorded as facts yet.
+    /// Faults that were not recorded yet as facts: values for the properties that a simulation
+    /// checks.
     faults: Vec<DiskFault>,
     /// Time that operations have taken since [`Room::take_time`] was last called.
     taken: Nanos,
@@ -121,7 +123,8 @@ impl Room {
         lost.next().map(|(name, _)| name.clone())
     }
 
-    /// Removes and returns the faults that were not recorded as facts yet, oldest first.
+    /// Removes and returns the faults that were not recorded yet as facts (values for the
+    /// properties that a simulation checks), oldest first.
     pub(super) fn take_faults(&self) -> Vec<DiskFault> {
         if !self.has_faults.load(Relaxed) {
             return Vec::new();

@@ -77,7 +77,7 @@ fn add_edge(text: &mut String, window: f64, edge: &Edge) {
 }
 
 /// Returns the identifier of the node at one end of `edge`. If this node is not known yet, adds a
-/// dot to the graph, and returns the identifier of the dot.
+/// placeholder (a dot) to the graph, and returns the identifier of the placeholder.
 fn end(text: &mut String, edge: &Edge, which: &str) -> String {
     let known = if which == "from" {
         &edge.from

@@ -208,7 +208,7 @@ fn actor_of(source: u64, actor: ActorReading, track: &mut Track, at: At) -> Acto
     }
 }
 
-/// Creates a node that contains only the totals and rates in `track`.
+/// Creates a node of a snapshot. The node contains only the totals and rates in `track`.
 fn rates(track: &Track) -> Node {
     Node {
         messages: track.messages.total(),

@@ -67,7 +67,8 @@ impl Outstanding {
         readings.extend(self.actors.iter().map(Listed::reading));
     }
 
-    /// Returns the entry of an actor of type `kind`. Creates the entry if there is none yet.
+    /// Returns the list entry of the actor with the id `task` and the type `kind`. Creates the
+    /// entry if there is none yet.
     fn of(&mut self, task: TaskId, kind: &'static str, label: Option<&str>) -> &mut Listed {
         let is_known = |actor: &Listed| actor.task == task && actor.kind == kind;
         let index = self.actors.iter().position(is_known).unwrap_or_else(|| {

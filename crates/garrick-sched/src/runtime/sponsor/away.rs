@@ -232,8 +232,8 @@ impl Shared {
         Err(Stays::Always)
     }
 
-    /// Pushes `entry`, if any, to the shared queue. The cell of this entry was put aside because
-    /// too many blocking turns had left their workers.
+    /// Pushes the cell in `entry`, if any, to the shared queue. The cell was put aside because too
+    /// many blocking turns had left their workers.
     fn let_in(&self, entry: Option<Entry>) {
         if let Some(entry) = entry {
             self.publish([entry].into_iter());

@@ -81,8 +81,8 @@ impl Worker {
 }
 
 /// Calls `add` for at most [`CENSUS_MAX`] entries of a queue, at equal distances. `seed` selects
-/// the first entry. The arguments of `add` are the cell, a flag that is true if the entry contains
-/// a message, and the distance.
+/// the first entry. The arguments of `add` are the cell of the entry, a flag that is true if the
+/// entry contains a message, and the distance between two of the selected entries.
 fn some_of(queue: &RunQueue, seed: usize, mut add: impl FnMut(CellPtr, bool, usize)) {
     let distance = queue.len().div_ceil(CENSUS_MAX).max(1);
     let mut index = seed % distance;

@@ -7,7 +7,7 @@ use crate::runtime::look::{Seen, Standing};
 
 impl Worker {
     /// Returns the state of a task of this worker. Called between two activations, while no cells
-    /// are lent.
+    /// are lent to other workers.
     ///
     /// If the cell is scheduled, the call searches all ready cells, because the message with which
     /// the cell was scheduled is in one of the run queues.

@@ -144,11 +144,11 @@ pub(crate) struct Worker {
     vitals: Vitals,
     /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
-    /// Number of lent cells that this worker has recalled, but that other workers are still
-    /// running.
+    /// Number of cells that this worker has lent to other workers and has recalled, but that the
+    /// other workers are still running.
     pub(crate) visited: Cell<usize>,
-    /// Entry that was taken out of its queue and will run next, unless another worker has run its
-    /// cell in the meantime.
+    /// Run queue entry of the cell that will run next, unless another worker has run the cell in
+    /// the meantime. No queue contains this entry any more.
     in_hand: Cell<Option<Entry>>,
     /// Limits of the current activation. Valid as soon as the activation handles the mailbox.
     pub(crate) limits: Cell<Limits>,

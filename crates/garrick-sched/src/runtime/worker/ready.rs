@@ -100,7 +100,8 @@ impl Worker {
         self.sort_in_order(cell, unsafe { reverse(list) });
     }
 
-    /// Does the same as `sort_in` for a list that begins with the oldest envelope.
+    /// Moves messages to the mailbox of a cell and handles notes, like `sort_in`. In contrast to
+    /// `sort_in`, the list begins with the oldest envelope (block of messages).
     pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
         cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
@@ -192,8 +193,9 @@ impl Worker {
         }
     }
 
-    /// Returns true if a cell of this worker has no references and its inbox is idle, so that
-    /// nothing can reach the cell. The cell's local reference count must be zero.
+    /// Returns true if nothing can reach a cell of this worker any more: the cell has no
+    /// references, and its inbox (the word to which other threads push messages) is idle. The
+    /// cell's local reference count must be zero.
     #[inline]
     pub(crate) fn is_unreachable(&self, cell: CellPtr) -> bool {
         cell.settle() == Settled::Unreferenced && cell.inbox_is_idle()

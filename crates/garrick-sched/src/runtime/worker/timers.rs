@@ -22,8 +22,8 @@ impl Worker {
         result
     }
 
-    /// Records the deadline of the next timer, if this worker lends its cells. The workers that run
-    /// the lent cells read this deadline.
+    /// Records the deadline of the next timer, if this worker lends its idle cells to other
+    /// workers. The workers that run the lent cells read this deadline.
     #[inline]
     fn note_next_timer(&self) {
         // A lending hand stores LENT before it reads the wheel. So either the hand has seen the
@@ -114,7 +114,7 @@ impl Worker {
         timed.drop_unsent();
     }
 
-    /// Takes a timer out of the wheel, even if the timer is not due.
+    /// Takes a timer out of the timing wheel, even if the timer is not due.
     pub(crate) fn pop_timed(&self) -> Option<Timed> {
         self.with_wheel(|wheel| wheel.pop_due(Nanos::MAX))
     }
