@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::scenario::Result;
 
-/// Commit that the command was built from. It has the suffix `-dirty` if files had changed since
-/// that commit. It is `unknown` outside of git.
+/// Commit from which the command was built. The suffix `-dirty` means that files had uncommitted
+/// changes. `unknown` if the command was built outside of git.
 pub(crate) const COMMIT: &str = env!("GARRICK_COMMIT");
 
 /// The machine that runs the command, and the compiler that built the command.

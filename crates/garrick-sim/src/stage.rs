@@ -1,6 +1,6 @@
 //! The differences between stages of pipelines and actors in a simulation.
 //!
-//! Like an actor, a stage is a task of its node. It differs from an actor in three respects:
+//! Like an actor, a stage is a task of its node. A stage differs from an actor in three respects:
 //!
 //! - Its messages are wake-ups. Wake-ups by channels come only from its own node, because a channel
 //!   is memory that both ends share. Answers to its questions may come from other nodes.

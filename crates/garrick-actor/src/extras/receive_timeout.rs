@@ -232,7 +232,7 @@ impl<M: Send + 'static> Silence<M> {
 }
 
 impl<M: 'static> Drop for Silence<M> {
-    /// Ends the timeout, because the actor has stopped or its supervisor replaces it.
+    /// Ends the timeout, because the actor has stopped or is being replaced by its supervisor.
     fn drop(&mut self) {
         if let Some(watchman) = self.watchman.take() {
             // A watchman whose system has ended sends nothing.

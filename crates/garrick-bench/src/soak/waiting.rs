@@ -125,8 +125,8 @@ impl Part for Waiting {
 /// A question whose answer takes some time.
 struct Order(u64, Reply<u64>);
 
-/// An async actor. On each message it sleeps, asks the oracle (an actor that answers questions),
-/// sends to a small mailbox when there is room, and then answers.
+/// An async actor. For each message, the actor sleeps, asks the oracle (an actor that answers
+/// questions), sends to a small mailbox when there is room, and then answers.
 struct Waiter {
     oracle: Address<Question>,
     narrow: Address<u64>,

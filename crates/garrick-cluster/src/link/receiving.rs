@@ -74,8 +74,8 @@ impl Receiving {
         };
     }
 
-    /// Makes this node ignore a session of the other node, and all earlier ones. Has no effect if
-    /// this session or a later one is the current session.
+    /// Makes this node ignore a session of the other node, and all earlier sessions of the other
+    /// node. Has no effect if the session `session` or a later session is the current one.
     pub(super) fn refuse(&mut self, session: u64) {
         if session > self.session {
             self.lost_session = self.lost_session.max(session);

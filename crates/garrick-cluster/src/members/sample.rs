@@ -24,7 +24,7 @@ pub struct MembersSample {
     /// Number of members that this node has removed because they were silent.
     pub removed: u64,
     /// Number of times that this node has lost its shards of fenced kinds (whose journals refuse
-    /// events of earlier owners), because it was silent.
+    /// events of earlier owners), because this node was silent.
     pub fenced: u64,
     /// Number of times that this node has taken the shards of fenced kinds (whose journals refuse
     /// events of earlier owners) from a silent member.

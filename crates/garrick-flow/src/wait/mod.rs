@@ -77,8 +77,8 @@ enum Kind {
 pub(crate) enum Verdict {
     /// The next step is due.
     Due,
-    /// The next step is not due. Contains the earliest time at which it may become due, if the
-    /// stage waits for a time.
+    /// The next step is not due. If the stage waits for a time, contains the earliest time at which
+    /// the next step can become due.
     NotYet(Option<Nanos>),
     /// There is no next step.
     Done,
@@ -325,8 +325,9 @@ impl Wait {
         Verdict::NotYet(earliest)
     }
 
-    /// Returns true if the stage can continue only after a change of a channel for which
-    /// `is_inside` returns true.
+    /// Returns true if the stage must wait, and if only changes of the channels for which
+    /// `is_inside` returns true can let the stage continue. The argument of `is_inside` is the
+    /// index of a channel.
     pub(crate) fn is_stuck(&self, lines: &[Arc<Line>], is_inside: &dyn Fn(u32) -> bool) -> bool {
         let Kind::For(terms) = &self.0 else {
             return false;

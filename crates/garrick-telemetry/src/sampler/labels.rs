@@ -13,9 +13,10 @@ use garrick_core::text;
 /// Maximum length of a label in bytes, not counting the number that makes the label unique.
 const LABEL_MAX: usize = 80;
 
-/// The scope in which a label is unique: the kind of the labeled item, such as `node`, and the name
-/// of the sponsor (a set of threads that run actors), team (stages that share a thread) or cluster
-/// node that contains the item. The name is empty if the label is unique in the whole process.
+/// The scope in which a label is unique: a kind of items, such as `node`, and the name of the
+/// sponsor, team or cluster node that contains the labeled item. (A sponsor is a set of threads
+/// that run actors. A team consists of stages that share a thread.) The name is empty if the label
+/// is unique in the whole process.
 pub(super) type Scope<'a> = (&'static str, &'a str);
 
 /// A label that a node, channel or sponsor (a set of threads that run actors) uses at present.

@@ -160,8 +160,8 @@ pub struct LinkStatus {
     pub lost_messages: u64,
     /// Number of messages that were lost in the time window.
     pub new_lost_messages: u64,
-    /// Total number of messages that may be lost: the other node was lost before it had confirmed
-    /// the frames of these messages.
+    /// Total number of messages that were possibly lost: the other node was lost before it had
+    /// confirmed the frames of these messages.
     pub unconfirmed_messages: u64,
     /// Total number of frames that the other node has sent but that have not arrived.
     pub missing_frames: u64,

@@ -1,5 +1,5 @@
-//! Finds the actors of a sponsor (thread pool or thread) that stand out: they are busy, have long
-//! mailboxes, or have messages that have waited for a long time.
+//! Finds the most conspicuous actors of a sponsor (thread pool or thread): actors that are busy,
+//! have long mailboxes, or have messages that have waited for a long time.
 
 use garrick_sched::{Nanos, TaskId, TaskSample};
 

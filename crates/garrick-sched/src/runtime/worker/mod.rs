@@ -118,8 +118,8 @@ pub(crate) struct Worker {
     /// Number of this worker's cells whose turns have left the worker in order to block, or have
     /// ended and wait for a decision about their commit.
     pub(crate) away: Cell<usize>,
-    /// True if the running cell is in a run queue, because messages for it came while its turn was
-    /// away.
+    /// True if the running cell is in a run queue, because messages for this cell came while its
+    /// turn was away (blocked, while another thread ran the worker).
     in_line: Cell<bool>,
     /// Trail (trace context) of the current turn. Boxed, so that the fields that each turn needs
     /// are close together.

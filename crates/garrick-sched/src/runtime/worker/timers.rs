@@ -72,8 +72,8 @@ impl Worker {
         }
     }
 
-    /// Returns true if only timers could need attention before the next activation, and these
-    /// timers can wait, because the clock was read only a few turns ago.
+    /// Returns true if nothing but timers can need attention before the next activation, and if the
+    /// timers can wait because the clock was read only a few turns ago.
     #[inline]
     pub(super) fn has_only_timers(&self) -> bool {
         !self.remote.ready.has_some()

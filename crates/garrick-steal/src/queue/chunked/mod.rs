@@ -66,8 +66,8 @@ struct Shared<T> {
     /// consumer sets and clears the marks in the word.
     tail: CachePadded<AtomicU64>,
 
-    /// Empty chunk of the largest class, or null. If there is none, the consumer stores one in this
-    /// field, and a producer takes it.
+    /// Empty chunk of the largest class, kept for reuse, or null. If this field is null, the
+    /// consumer stores an empty chunk here. A producer takes the chunk out again.
     spare: CachePadded<AtomicPtr<Chunk<T>>>,
 
     /// Oldest of the chunks that remained when the consumer was dropped. Written by the destructor
