@@ -42,8 +42,8 @@ pub(crate) fn is_stage(type_name: &str) -> bool {
     type_name == SIMULATED_STAGE
 }
 
-/// Returns a failure if the choice at the index `at` would let a task of another node wake a stage
-/// through a channel. `name_of` returns the names of nodes.
+/// Returns a failure if the choice (the possible next step) at the index `at` would let a task of
+/// another node wake a stage through a channel. `name_of` returns the names of nodes.
 pub(crate) fn check_sender<'n>(
     simulation: &Simulation,
     at: usize,

@@ -58,7 +58,7 @@ pub(super) enum Report {
     ///
     /// The number identifies the incarnation: the actor that was created at one start of the child.
     /// The number is necessary because this report and the report that the actor has been dropped
-    /// can arrive in any order. Different workers may have sent them.
+    /// can come from different workers, and can then arrive in any order.
     Fault(u32, Fault),
 }
 

@@ -193,7 +193,7 @@ impl Shared {
     }
 
     /// Asks for the balance of an account until an answer arrives or the time `until` is reached.
-    /// Repeats the question, because it is lost if the node of the account is killed.
+    /// Repeats the question, because a question is lost if the node of the account is killed.
     fn last_balance(&self, account: usize, until: Instant) -> Option<Ret> {
         let mut balance = None;
         while balance.is_none() && Instant::now() < until {

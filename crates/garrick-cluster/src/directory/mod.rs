@@ -1,5 +1,5 @@
-//! The directory of a node: the services and the names of actors of all members, in records that
-//! all nodes share. `src/README.md` describes the protocol.
+//! The directory of a node. A directory knows the services and the named actors of all members,
+//! from records that all nodes share. `src/README.md` describes the protocol.
 
 mod record;
 

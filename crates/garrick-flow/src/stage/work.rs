@@ -277,7 +277,8 @@ impl Work {
         self.counts.add(RESTARTS, 1);
     }
 
-    /// Records that the stage has ended now. After the call, the thread of the stage may sleep.
+    /// Records that the stage has ended now. Resets `SINCE`, because the thread of the stage can
+    /// sleep after this call.
     pub(crate) fn left(&mut self, now: impl FnOnce() -> Nanos) {
         SINCE.set(None);
         if self.doing.is_some() {

@@ -142,8 +142,8 @@ pub struct WorkerSample {
     /// Number of tasks that the worker got from other workers, or from the queue that all workers
     /// share.
     pub claimed: u64,
-    /// Number of finished activations. An activation is a sequence of turns of one task. This
-    /// number may be a few milliseconds out of date. Always 0 unless
+    /// Number of finished activations. An activation is one run of a ready task, and consists of
+    /// one or more turns. This number may be a few milliseconds out of date. Always 0 unless
     /// [`Builder::probes`](crate::Builder::probes) was set.
     pub activations: u64,
     /// Name of the kind of the task that the worker is running at the moment. `None` if the worker
@@ -228,7 +228,8 @@ pub struct KindSample {
     /// Estimated number of turns. Each handled message is one turn, and so is each start of a task.
     /// The number is exact if the worker runs few activations, or only tasks of this kind.
     pub turns: u64,
-    /// Estimated number of activations. An activation is a sequence of turns of one task.
+    /// Estimated number of activations. An activation is one run of a ready task by its worker, and
+    /// consists of one or more turns.
     pub activations: u64,
     /// Estimated total duration of the turns in nanoseconds. Only some of the activations are
     /// timed. Each activation (run of a ready task) that takes more than a few milliseconds is

@@ -353,8 +353,8 @@ impl Crew {
         whole
     }
 
-    /// A plan is a set of children to stop and start. Moves the children of the smaller plan to the
-    /// larger plan, and returns the larger plan.
+    /// Moves the children of the smaller plan to the larger plan, and returns the larger plan. A
+    /// plan is a set of children to stop and start.
     fn unite(&mut self, larger: (Key, Plan), smaller: (Key, Plan)) -> (Key, Plan) {
         let ((key, mut larger), (_, mut smaller)) = (larger, smaller);
         for id in smaller.take_members() {

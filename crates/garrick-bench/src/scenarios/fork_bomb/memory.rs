@@ -15,8 +15,8 @@ pub(crate) fn in_child(depth: u32) -> Result<Measured> {
     child::measured(CHILD, &[depth.into()])
 }
 
-/// Grows a tree on this thread. Measures by how much the process's peak memory exceeds the memory
-/// that was in use before, divided by the number of actors.
+/// Grows a tree on this thread. Measures the memory per actor: the peak memory of the process,
+/// minus the memory that was in use before, divided by the number of actors.
 pub(crate) fn in_this_process(depth: u32) -> Result<Measured> {
     let before = resident_bytes()?;
     let mut measured = Wood::bare(depth).by_actors(1)?;

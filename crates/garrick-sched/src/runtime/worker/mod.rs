@@ -124,8 +124,8 @@ pub(crate) struct Worker {
     /// Trail (trace context) of the current turn. Boxed, so that the fields that each turn needs
     /// are close together.
     trails: Box<Trails>,
-    /// Turns of this worker's cells whose commit is decided later. Boxed, so that the fields that
-    /// each turn needs are close together.
+    /// Turns that have ended and wait for a decision about their commit. They belong to cells of
+    /// this worker. Boxed, so that the fields that each turn needs are close together.
     pub(crate) later: Box<Later>,
     /// Permission for the current activation to leave this worker when it blocks.
     pub(crate) permit: Cell<Permission>,
@@ -180,8 +180,9 @@ pub(crate) struct Worker {
     #[cfg(garrick_loom)]
     sitter: garrick_core::prim::UnsafeCell<()>,
     /// Number of times that `turn` was increased for something other than a turn. This field must
-    /// not be next to `turn`. The compiler would then increase both by one load and one store of 16
-    /// bytes. This load would wait until the two previous stores of 8 bytes are in the cache.
+    /// not be next to `turn`. The compiler would then increase both fields by one load and one
+    /// store of 16 bytes. This load would wait until the two previous stores of 8 bytes are in the
+    /// cache.
     pauses: Cell<u64>,
 }
 

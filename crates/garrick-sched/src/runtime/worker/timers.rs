@@ -172,7 +172,8 @@ impl Worker {
         self.let_go(cell);
     }
 
-    /// Delivers due timers of workers that lend their cells. Returns false if there are none.
+    /// Delivers the due timers of all workers whose cells are lent to other workers. Returns false
+    /// if no such timer is due.
     #[cold]
     pub(super) fn fire_lent(&self) -> bool {
         if !self.crew.lends_timers() {
