@@ -20,9 +20,9 @@ const SNAPSHOTS: usize = 2;
 /// last handle is dropped, the log is dropped.
 ///
 /// Several [`Journal`](crate::Journal)s can use one log, for example the journals of the nodes of a
-/// simulated cluster. Then entities of different journals can have the same name. If one of these
-/// entities has appended events that another one has not read, the next turn in which the other
-/// entity records events is undone: see [`Entity::fenced`](crate::Entity::fenced).
+/// simulated cluster. Then entities of different journals can have the same name. An entity must
+/// have read all events of the other entities with its name before it records events. Otherwise,
+/// its next turn that records events is undone: see [`Entity::fenced`](crate::Entity::fenced).
 ///
 /// # Examples
 /// ```

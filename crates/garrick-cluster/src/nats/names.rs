@@ -1,4 +1,4 @@
-//! Names of subjects and of the bucket, and the permissions for them.
+//! Names of subjects and buckets, and the permissions for them.
 //!
 //! | name | use |
 //! | --- | --- |

@@ -44,7 +44,7 @@ pub(crate) type Lines = Arc<[Arc<Line>]>;
 /// receiver counts as met, even if no values are left. If the receiver is gone, a condition on the
 /// sender counts as met. If no more values can be taken from a channel or sent to it, the whole
 /// wait is over, regardless of its other conditions. After such an event, the next step should end
-/// the stage, or at least not wait for that channel again.
+/// the stage, or at least not wait for the closed channel again.
 ///
 /// # Examples
 ///
