@@ -67,7 +67,8 @@ pub(crate) trait Lines: Send + Sync {
     /// Returns the current session with a node.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
 
-    /// Returns the time at which the last frame from another node arrived, if any has arrived.
+    /// Returns the time at which the latest frame from another node arrived. Returns `None` if no
+    /// frame has arrived.
     fn heard(&self, node: &NodeName) -> Option<Nanos>;
 
     /// Returns true if some messages to other nodes were not passed to the transport yet.

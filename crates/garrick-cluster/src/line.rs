@@ -50,12 +50,12 @@ pub(crate) trait Line: Send + Sync {
     /// Returns the maximum amounts of data and of questions in this session.
     fn bounds(&self) -> &Bounds;
 
-    /// Returns true if a message may be sent: the session is not over, and not too many bytes are
-    /// waiting.
+    /// Returns true if a message can be sent now: the session is not over, and not too many bytes
+    /// are waiting.
     fn may_send(&self) -> bool;
 
-    /// Returns true if an answer may be sent. The limit for the number of waiting bytes is higher
-    /// for answers than for messages.
+    /// Returns true if an answer can be sent now. The limit for the number of waiting bytes is
+    /// higher for answers than for messages.
     fn may_answer(&self) -> bool;
 
     /// Returns the sequence number of the other node's session. Addresses of an earlier session are
@@ -79,15 +79,18 @@ pub(crate) trait Line: Send + Sync {
     /// turn commits. Returns false if the link has ended.
     fn give(&self, given: Given) -> bool;
 
-    /// Adds one to the number of holders of an address that the other node has exported. Returns
-    /// the identity that the address has on this node.
+    /// Adds one to the number of holders of an address that the other node has exported. `slot` is
+    /// the place of the address in the table of the other node. Returns the identity that the
+    /// address has on this node.
     fn hold(&self, slot: Slot) -> TaskId;
 
-    /// Adds one to the number of holders of an address that the other node has exported. The
-    /// address must already have a holder.
+    /// Adds one to the number of holders of an address that the other node has exported. `slot` is
+    /// the place of the address in the table of the other node. The address must already have a
+    /// holder.
     fn keep(&self, slot: Slot);
 
     /// Subtracts one from the number of holders of an address that the other node has exported.
+    /// `slot` is the place of the address in the table of the other node.
     fn let_go(&self, slot: Slot);
 
     /// Returns the place of an address in the table of the other node. Returns `None` if the other

@@ -183,8 +183,8 @@ fn by_reference(receiver: &Receiver, of: Of, errors: &mut Errors) {
     }
 }
 
-/// Reports an error if the receiver is `&mut self`, because such a method could change the state of
-/// a durable actor.
+/// Reports an error if the receiver is `&mut self`, because a method with `&mut self` could change
+/// the state of a durable actor.
 fn unchanging(receiver: &Receiver, errors: &mut Errors) {
     if receiver.reference.is_some() && receiver.mutability.is_some() {
         let or_skip = Dialect::Durable.or_skip();

@@ -39,7 +39,7 @@ impl Clock {
         self.0.load(Relaxed)
     }
 
-    /// Advances the clock to `time`, unless the clock is already past that time.
+    /// Advances the clock to `time`, unless the clock is already past `time`.
     pub(crate) fn advance_to(&self, time: Nanos) {
         self.0.fetch_max(time, Relaxed);
     }

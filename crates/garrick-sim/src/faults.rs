@@ -46,8 +46,8 @@ pub(crate) enum EndOfFaults {
     Steps(u32),
 }
 
-/// A partition that may begin: some nodes cannot reach the others. [`Faults::partition`] returns
-/// it.
+/// A partition that can begin during a run: some nodes then cannot reach the others.
+/// [`Faults::partition`] returns it.
 #[derive(Debug)]
 pub struct Partition {
     /// Names of the nodes on one side of the partition. All other nodes are on the other side.
@@ -89,7 +89,7 @@ struct Failing {
     per_mille: u32,
 }
 
-/// A node that may crash.
+/// A node that can crash, and the rule for its crashes.
 #[derive(Debug)]
 pub(crate) struct Crashing {
     pub(crate) node: String,
@@ -250,13 +250,13 @@ impl Faults {
         crashing.chain(cut.map(String::as_str))
     }
 
-    /// Returns true if nodes may crash, if partitions may begin, or if the faults end before the
-    /// run ends.
+    /// Returns true if the settings let nodes crash or let partitions begin, or if they end the
+    /// faults before the end of the run.
     pub(crate) fn have_outages(&self) -> bool {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }
 
-    /// Returns true if turns may fail or nodes may crash.
+    /// Returns true if the settings let turns fail or let nodes crash.
     pub(crate) fn are_any(&self) -> bool {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }

@@ -5,7 +5,7 @@
 //!             |<------------- the window, or less at first ------>|
 //! ```
 //!
-//! A rate is the growth of a count since the oldest point, divided by the time since then. Two
+//! A rate is the growth of a count since the oldest point, divided by the age of this point. Two
 //! points are enough, so a rate is correct long before the first window is over.
 //!
 //! Percentiles are computed exactly, from the points. A histogram, such as an HDR histogram, would

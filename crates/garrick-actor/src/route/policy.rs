@@ -44,8 +44,9 @@ pub trait Policy<M: 'static>: Send + 'static {
 /// A policy that sends messages to the routees in round-robin order.
 #[derive(Debug, Clone, Default)]
 pub struct RoundRobin {
-    /// Sequence number of the routee that received the last message. Numbers increase and are never
-    /// reused, so no routee is skipped when other routees are added or removed.
+    /// Sequence number of the routee that received the latest message. Each new routee gets a
+    /// larger number than all earlier ones, so no routee is skipped when other routees are added
+    /// or removed.
     last: u64,
 }
 
@@ -82,7 +83,7 @@ impl<M: 'static> Policy<M> for RoundRobin {
 /// routee's mailbox, the policy underestimates the routee's load.
 #[derive(Debug, Clone, Default)]
 pub struct LeastLoaded {
-    /// Sequence number of the routee that received the last message, as in [`RoundRobin`].
+    /// Sequence number of the routee that received the latest message, as in [`RoundRobin`].
     last: u64,
 }
 

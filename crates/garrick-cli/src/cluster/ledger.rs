@@ -1,9 +1,9 @@
 //! Threads that call accounts. Each account has only one caller, which therefore always knows the
 //! balance that the account must have.
 //!
-//! If a call has no answer, it may or may not have taken effect. A later call of the same caller
-//! arrives after the unanswered call. So the balance that the later call returns shows whether the
-//! unanswered call has taken effect.
+//! A call without an answer has perhaps taken effect, and perhaps not. A later call of the same
+//! caller arrives after the unanswered call. So the balance that the later call returns shows
+//! whether the unanswered call has taken effect.
 
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -168,7 +168,7 @@ struct Owner {
     account: Address<Order>,
     /// Balance in cents that the account must have.
     balance: u64,
-    /// Time of the last answer.
+    /// Time of the latest answer.
     last: Instant,
     silence: Duration,
 }

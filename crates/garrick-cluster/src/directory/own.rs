@@ -17,8 +17,9 @@ struct Held<M: 'static> {
     origin: Arc<Origin>,
 }
 
-/// Returns an address that is equal to `address`. Messages contain this address as the name of a
-/// service.
+/// Returns the address of a door (a function that receives messages) that passes all messages on to
+/// `address`. The returned address is equal to `address`. But a message to another node contains
+/// the name in `origin` instead of the returned address.
 pub(super) fn held<M: Travels>(address: Address<M>, origin: Origin) -> Address<M> {
     let origin = Arc::new(origin);
     door(Held { address, origin })

@@ -57,7 +57,8 @@ struct UnderWay {
 /// The sending half of a link, which keeps sent frames until the other node has confirmed them.
 #[derive(Default)]
 pub(super) struct Sending {
-    /// Sequence number of the last sent frame that contains entries.
+    /// Sequence number of the latest sent frame that contains entries (messages, answers, refusals
+    /// or orders).
     number: u64,
     open: Option<Frame>,
     ready: VecDeque<Frame>,
@@ -67,23 +68,24 @@ pub(super) struct Sending {
     lost_under_way: usize,
     /// Orders (repeated requests and reports) that the other node has not confirmed, oldest first.
     orders: VecDeque<(u64, Order)>,
-    /// Sequence number of the last order (a request or report that is repeated until it is
+    /// Sequence number of the newest order (a request or report that is repeated until it is
     /// confirmed).
     order: u64,
-    /// Sequence number of the newest order (a repeated request or report) at the time of the last
+    /// Sequence number of the newest order (a repeated request or report) at the time of the latest
     /// beat (the link's periodic check).
     order_at_beat: u64,
-    /// Sequence number of the oldest frame that was under way at the last beat (the link's periodic
-    /// check). If no frame was under way, but a frame was refused by the transport: the number that
-    /// the refused frame would have got. In all other cases 0.
+    /// Sequence number of the oldest frame that was under way at the latest beat (the link's
+    /// periodic check). If no frame was under way, but the transport had refused a frame, the field
+    /// contains the number that the refused frame would have got. Otherwise the field is 0.
     oldest_at_beat: u64,
     /// Number of successive beats (periodic checks of the link) at which `oldest_at_beat` was not 0
     /// and did not change.
     beats_stuck: u32,
     /// True if a frame was sent since the link last set this field to false.
     pub(super) is_fresh: bool,
-    /// Number of frames that the transport has refused since the last frame from the other node
-    /// arrived. As long as the number is not 0, no entries are sent.
+    /// Number of frames that the transport has refused since the latest frame from the other node
+    /// arrived. While this number is above 0, no entries (messages, answers, refusals and orders)
+    /// are sent.
     refusals: u32,
 }
 
@@ -135,7 +137,8 @@ impl Sending {
         true
     }
 
-    /// Returns the frame that gets the next entries.
+    /// Returns the frame that is being filled, to which the next messages, answers, refusals and
+    /// orders are added. Begins a new frame if there is none.
     pub(super) fn frame(&mut self, name: &str) -> &mut Frame {
         self.open.get_or_insert_with(|| {
             let mut frame = Frame::default();
@@ -156,7 +159,7 @@ impl Sending {
         self.orders.push_back((number, order));
     }
 
-    /// Returns the number of the last order (a repeated request or report).
+    /// Returns the sequence number of the newest order (a repeated request or report).
     pub(super) fn last_order(&self) -> u64 {
         self.order
     }
@@ -176,8 +179,8 @@ impl Sending {
     }
 
     /// Performs the periodic check (beat) of the sent frames. If any order (a request or report)
-    /// has been unconfirmed since the last beat, sends all unconfirmed orders again. Also counts
-    /// the beats at which no frame was confirmed.
+    /// has been unconfirmed since the previous beat, sends all unconfirmed orders again. Also
+    /// counts the beats at which no frame was confirmed.
     pub(super) fn beat(&mut self, name: &str) {
         let oldest = self.orders.front();
         let is_old = oldest.is_some_and(|(number, _)| *number <= self.order_at_beat);
@@ -208,7 +211,7 @@ impl Sending {
         self.has_entries() || !(self.under_way.is_empty() && self.orders.is_empty())
     }
 
-    /// Returns true if some entries have not been sent yet.
+    /// Returns true if some entries (messages, answers, refusals or orders) have not been sent yet.
     fn has_entries(&self) -> bool {
         self.open.is_some() || !self.ready.is_empty()
     }
@@ -219,15 +222,16 @@ impl Sending {
         self.refusals > 0
     }
 
-    /// Returns the time until the next attempt, if entries wait because a frame was refused.
+    /// Returns the time until the next attempt to send, if messages or other entries wait because
+    /// the transport has refused a frame. Otherwise returns `None`.
     pub(super) fn pause(&self) -> Option<Duration> {
         let doublings = self.refusals.saturating_sub(1).min(10);
         let pause = LAST.min(FIRST * (1 << doublings));
         (self.is_refused() && self.has_entries()).then_some(pause)
     }
 
-    /// Lets the link send entries again after a refused frame, for example because a frame from the
-    /// other node has arrived.
+    /// Lets the link send messages, answers, refusals and orders again after a refused frame, for
+    /// example because a frame from the other node has arrived.
     pub(super) fn try_again(&mut self) {
         self.refusals = 0;
     }
@@ -277,8 +281,9 @@ impl Sending {
         ready.or_else(|| self.open.take_if(|_| closes))
     }
 
-    /// Sends a frame without entries. Its head confirms received frames, and contains the sequence
-    /// number of the last sent frame.
+    /// Sends a frame without entries (messages, answers, refusals and orders). The head of the
+    /// frame confirms received frames, and contains the sequence number of the latest frame that
+    /// was sent with entries.
     pub(super) fn send_bare(&mut self, base: &Base, peer: &Peer, about: About) {
         let mut bytes = vec![0; HEAD_BYTES];
         bytes.extend_from_slice(base.name.as_str().as_bytes());
@@ -351,7 +356,7 @@ impl Sending {
     }
 
     /// Marks the frames with the numbers `from` to `to` as lost, if they are under way. Returns
-    /// three values about the frames that were not marked before: their number, the number of
+    /// three values about the frames that were not marked before: how many there are, the number of
     /// messages in them, and their parts that need an action.
     pub(super) fn take_lost(&mut self, from: u64, to: u64) -> (u64, u64, Carried) {
         let (mut count, mut messages, mut lost) = (0, 0, Carried::default());

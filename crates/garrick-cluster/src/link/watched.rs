@@ -17,8 +17,8 @@ pub(super) type Token = Arc<()>;
 pub(super) struct Watched {
     all: HashMap<u64, (Watch, Weak<()>)>,
     /// Number of watches before the next cleanup, which removes watches whose notices were dropped.
-    /// Twice the number of watches after the last cleanup, so that adding a watch takes constant
-    /// time on average.
+    /// The value is twice the number of watches after the latest cleanup, so that adding a watch
+    /// takes constant time on average.
     sweep_at: usize,
 }
 
@@ -63,8 +63,8 @@ mod tests {
 
     use super::{SWEEP_MIN, Token, Watched};
 
-    /// A door that reports its end at once for the second watch, the fourth watch, and so on. Drops
-    /// the notices of the other watches.
+    /// A door (an address that leads to a function) that reports its end at once for the second
+    /// watch, the fourth watch, and so on. Drops the notices of the other watches.
     struct Forgetful(AtomicU64);
 
     impl Door for Forgetful {

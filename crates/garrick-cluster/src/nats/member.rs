@@ -62,7 +62,7 @@ pub(super) struct Member {
     outbox: Outbox,
     lives: Arc<Lives>,
     counts: Arc<Counts>,
-    /// False if the server of the last connection is not supported.
+    /// False if the server of the latest connection is not supported.
     is_allowed: Arc<AtomicBool>,
     /// True if the node is leaving, has left, or has lost its name.
     leaves: Arc<watch::Sender<bool>>,
@@ -114,8 +114,8 @@ impl Member {
         self.client.max_payload()
     }
 
-    /// Leaves, and waits until the record is deleted and all earlier frames are written. Returns
-    /// false if that takes longer than `limit`.
+    /// Leaves the cluster, and waits until the record of the node is deleted and all earlier frames
+    /// are written. Returns false if that takes longer than `limit`.
     pub(super) fn close(&self, limit: Duration) -> bool {
         let until = Instant::now() + limit;
         self.leave();

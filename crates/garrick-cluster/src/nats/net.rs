@@ -76,10 +76,10 @@ pub struct NatsNet {
 struct Inner {
     builder: NatsBuilder,
     home: Home,
-    /// Name of the server to which the first connection was made. That connection checks the
-    /// server.
+    /// Name of the server to which the first connection was made. This connection is opened only to
+    /// check the server, and is closed after the check.
     server: String,
-    /// The last node that has joined.
+    /// The node that has joined most recently, if any.
     member: RwLock<Option<Arc<Member>>>,
     /// Locked while a node is joining.
     joining: Mutex<()>,

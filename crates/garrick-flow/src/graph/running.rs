@@ -19,8 +19,8 @@ use crate::vote::Vote;
 /// A running graph. Created by [`Graph::start`](crate::Graph::start). Dropping a `Running` stops
 /// its graph immediately, like [`abort`](Self::abort).
 pub struct Running {
-    /// The threads of the stages. Dropped before the other fields, because the threads use what
-    /// those fields contain.
+    /// The threads of the stages. Dropped before the other fields, because the threads use the
+    /// contents of the other fields.
     sponsors: Vec<Sponsor>,
     /// The addresses of the stages, and their votes on stopping the graph.
     post: Arc<Post>,

@@ -11,8 +11,8 @@ pub struct Distribute<T> {
     outputs: Senders<T>,
     /// Index of the output that is tried first in the next step.
     next: usize,
-    /// Minimum number of values in the input, and of free slots in at least one output, at which
-    /// the stage is woken.
+    /// The stage is woken when the input has at least this many values, and at least one output has
+    /// at least this many free slots.
     wanted: usize,
 }
 

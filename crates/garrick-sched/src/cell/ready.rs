@@ -45,7 +45,8 @@ const LENT: usize = 4;
 /// Bit mask of all marks that the word of the stack can contain in addition to a list of envelopes.
 const MARKS: usize = WATCHED | LENT;
 
-/// The result of a push, which shows what the pusher must do.
+/// The result of pushing an envelope onto a worker's ready stack. Shows what the pushing thread
+/// must do.
 #[must_use]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Notice {
@@ -115,9 +116,9 @@ impl Ready {
     }
 
     /// Pushes the envelope that carries a cell's token: the right to notify the cell's owner
-    /// (README, step 1). If no thread runs the worker, the caller gets the right to run it. If a
-    /// thread watches the stack, the caller gets this right only if `keeps` is true. Otherwise the
-    /// watching thread will run the worker.
+    /// (`cell/README.md`, step 1). If no thread runs the worker, the caller gets the right to run
+    /// it. If a thread watches the stack, the caller gets this right only if `keeps` is true.
+    /// Otherwise the watching thread will run the worker.
     ///
     /// # Safety
     /// The envelope carries a token, which the caller holds.

@@ -69,8 +69,8 @@ fn visited<T: Task<Message = u32> + Send>(
     visited_after(preemptions, task, None, does, sends, check);
 }
 
-/// Runs the model of [`visited`], but before that, the `Meddler` has another turn, which calls
-/// `does_before`.
+/// Runs the model of [`visited`]. If `does_before` is `Some`, another `Meddler` first calls this
+/// function, in an earlier turn of the first worker.
 fn visited_after<T: Task<Message = u32> + Send>(
     preemptions: usize,
     task: fn(SharedLog, Lives) -> T,

@@ -24,7 +24,8 @@ struct Entry {
     /// Sequence number of the message that was the oldest when the mailbox was last recorded.
     first: usize,
     /// For some earlier censuses (counts of waiting messages): the time of the census, and the
-    /// number that the next message of the mailbox had then. The oldest census comes first.
+    /// sequence number that a message would have got if it had arrived at this time. The oldest
+    /// census comes first.
     notes: Vec<(Nanos, usize)>,
 }
 
@@ -52,7 +53,7 @@ impl Entry {
     }
 }
 
-/// The ages of the messages in the mailboxes that the last census (count of waiting messages) has
+/// The ages of the messages in the mailboxes that the latest census (count of waiting messages) has
 /// listed.
 #[derive(Default)]
 pub(super) struct Ages {
@@ -79,8 +80,8 @@ impl Ages {
         }
     }
 
-    /// Returns the minimum time, in nanoseconds, for which the oldest message of a mailbox has
-    /// waited. `first` is the sequence number of that message. Returns 0 if no earlier census
+    /// Returns a lower bound, in nanoseconds, of the time for which the oldest message of a mailbox
+    /// has waited. `first` is the sequence number of this message. Returns 0 if no earlier census
     /// (count of waiting messages) has listed the mailbox.
     pub(super) fn age_of(&mut self, task: TaskId, table: &Table, first: usize) -> Nanos {
         let now = self.now;

@@ -170,8 +170,8 @@ impl Lane {
         }
     }
 
-    /// Subtracts one from the count of activations since the last timed one, because the activation
-    /// that was counted last did not take place: there was no cell to run.
+    /// Subtracts one from the number of activations that have followed the latest timed activation,
+    /// because the activation that was counted last did not take place: there was no cell to run.
     pub(crate) fn skip(&self) {
         if let Some(books) = &self.books {
             books.ledger.skip();
@@ -238,9 +238,10 @@ impl Lane {
         books.is_some_and(|books| books.counted.has_seen_long.load(Relaxed))
     }
 
-    /// If an activation since the last timed one was long, counts the work since then, chooses
-    /// another activation for timing, and returns true. Otherwise returns false. Also returns false
-    /// while the worker sleeps or runs a timed activation, because the work is then counted later.
+    /// If one of the activations that followed the latest timed activation was long, counts the
+    /// work of all these activations, chooses another activation for timing, and returns true.
+    /// Otherwise returns false. Also returns false while the worker sleeps or runs a timed
+    /// activation, because the work is counted later in these two cases.
     pub(crate) fn looks(&self, progress: Progress, now: impl FnOnce() -> Nanos) -> bool {
         let Some(books) = &self.books else {
             return false;
@@ -371,13 +372,13 @@ impl Lane {
         });
     }
 
-    /// Returns true if the worker was last recorded as sleeping.
+    /// Returns true if the latest record says that the worker sleeps.
     pub(crate) fn is_parked(&self) -> bool {
         self.rare.borrow().values()[SINCE] != 0
     }
 
-    /// Records the end of the sleep, and returns the current time. `picks` is the number of
-    /// activations so far. Returns `None` if the worker was not sleeping.
+    /// Records that the worker has woken from its sleep, and returns the current time. `picks` is
+    /// the number of activations so far. Returns `None` if the worker was not sleeping.
     pub(crate) fn wakes(&self, picks: u32, now: impl FnOnce() -> Nanos) -> Option<Nanos> {
         if !self.is_parked() {
             return None;
@@ -487,8 +488,8 @@ impl Books {
         self.gauge.rested();
     }
 
-    /// If one of the activations since the last timed one was long, counts the work of these
-    /// activations, and returns true. Otherwise returns false.
+    /// If one of the activations that followed the latest timed activation was long, counts the
+    /// work of all these activations, and returns true. Otherwise returns false.
     fn looks(&self, at: Point) -> bool {
         let since = self.ledger.since();
         let seen = RefCell::new(Vec::new());
@@ -503,8 +504,8 @@ impl Books {
         self.counted.sights()
     }
 
-    /// Takes the records of other threads about the activations with numbers after `since` and up
-    /// to `to`. Stores the records in `seen`, and returns the activations. Also increments
+    /// Takes the records that other threads have made of the activations with numbers above `since`
+    /// and up to `to`. Stores the records in `seen`, and returns the activations. Also increments
     /// `surprises`, because the worker has noticed a long activation.
     fn sighted(&self, seen: &RefCell<Vec<Sight>>, since: u32, to: u32) -> Vec<Sighted> {
         let counted = &*self.counted;
@@ -664,8 +665,9 @@ mod tests {
             self.lane = Lane::new(false, 0, || 0);
         }
 
-        /// Simulates that a guest (a waiting thread) runs an activation while the worker counts as
-        /// asleep. Counts the activation if another simulated thread has seen that it was long.
+        /// Simulates that a guest (a thread that waits for an answer) runs an activation of the
+        /// worker while the worker counts as asleep. If another simulated thread has seen that the
+        /// activation was long, counts the activation.
         fn misses(&mut self, table: &'static Table, lasts: Nanos) {
             self.run(table, lasts);
             let now = self.now;

@@ -248,7 +248,7 @@ pub(super) struct Found {
     pub(super) at: Nanos,
     pub(super) busiest: Vec<Listed>,
     pub(super) longest: Vec<Listed>,
-    /// Tasks with the oldest messages: those whose oldest message has waited longest.
+    /// The tasks whose oldest message has waited longest.
     pub(super) oldest: Vec<Listed>,
 }
 

@@ -19,7 +19,8 @@ const fn is_boxed<V>() -> bool {
         || align_of::<Slot<V>>() > align_of::<Envelope>()
 }
 
-/// Returns the index of the smallest size of pooled blocks that have room for a slot.
+/// Returns the index of the smallest size of pooled blocks that has room for a slot (the memory
+/// through which an answer passes).
 const fn step<V>() -> u8 {
     let mut step = 0;
     while block_bytes(step) < size_of::<Slot<V>>() {

@@ -26,8 +26,8 @@ use crate::world::Nanos;
 /// measuring takes at most 0.5 % of the time.
 const PER_TICK: u64 = 50;
 
-/// The tick: a count that lookouts (threads that watch workers) increment. The tick has a cache
-/// line of its own, because each message that is sent outside of turns reads it.
+/// The tick: a count that lookouts (threads that watch workers) increment. The tick is alone in its
+/// cache line, because each message that is sent outside of turns reads it.
 static TICK: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 
 thread_local! {

@@ -21,7 +21,7 @@ enum Next {
     Go,
     /// The task wants to stop. The turn has committed.
     Over,
-    /// The commit of the turn is decided later, and the activation is over.
+    /// The commit of the turn will be decided later. The activation ends now.
     Later,
 }
 
@@ -61,8 +61,8 @@ impl Batch {
 /// task's `receive`, so that the code of the task is inlined only once.
 ///
 /// # Safety
-/// - The task of the cell is of type `T`, and `worker` points to the [`Worker`] of its home.
-/// - `message` is null, or points to a message for the task, which is moved out.
+/// - The task of the cell is of type `T`, and `worker` points to the [`Worker`] that owns the cell.
+/// - `message` is null, or points to a message for the task. This function moves the message out.
 pub(crate) unsafe fn run<T: Task>(cell: CellPtr, worker: NonNull<()>, message: *const Slot) {
     // SAFETY: by contract.
     let worker = unsafe { worker.cast::<Worker>().as_ref() };
@@ -166,8 +166,8 @@ unsafe fn run_starting<T: Task>(cell: CellPtr, worker: &Worker, message: *const 
 /// an envelope, the worker keeps the envelope until the message has been handled.
 ///
 /// # Safety
-/// The slot is null, or contains a message of type `M`, which [`Worker::send`] has stored and which
-/// is now moved out.
+/// The slot is null, or contains a message of type `M` that [`Worker::send`] has stored. After the
+/// call, the message counts as moved out of the slot.
 #[inline(always)]
 unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     if const { fits_slot::<M>() } || slot.is_null() {
@@ -213,8 +213,8 @@ fn turn<T: Task>(cell: CellPtr, worker: &Worker, message: T::Message, busy: bool
     finish_turn(cell, worker, flow)
 }
 
-/// Ends a turn that may leave its commit to a later decision. Returns `None` if the caller must
-/// commit or undo the whole turn now.
+/// Ends a turn of a task that can have the commits of its turns decided later
+/// (`Task::COMMITS_LATER`). Returns `None` if the caller must commit or undo the whole turn now.
 fn ends_later(cell: CellPtr, worker: &Worker, flow: Flow) -> Option<Next> {
     let is_undone = flow == Flow::Undo;
     let is_later = if !is_undone {
@@ -401,8 +401,8 @@ fn batch_with_trail<T: Task>(
     })
 }
 
-/// Ends the measurement of the last turn, if turns are measured for each kind of message. Returns
-/// the maximum number of turns before the next call of [`measure`].
+/// Ends the measurement of the turn that has just run, if turns are measured for each kind of
+/// message. Returns the maximum number of turns before the next call of [`measure`].
 #[inline]
 fn end_measured<T: Task>(worker: &Worker) -> u32 {
     if const { T::MESSAGES.is_empty() } {
@@ -425,7 +425,7 @@ unsafe fn measure<T: Task>(worker: &Worker, count: u32, at: *const u8) {
     }
 }
 
-/// Runs one turn without a message, because a nudge has requested it.
+/// Runs one turn without a message, because a nudge (a request for such a turn) has arrived.
 #[cold]
 fn nudge<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     worker.begin_turn();

@@ -38,7 +38,8 @@ pub(crate) enum Mode {
 /// arrival times, these are the choices whose time has come. If there are no such choices, time
 /// passes until there are. In both cases, messages that a partition holds back are left out.
 pub(crate) struct Schedule {
-    /// Times of the messages. `None` if any order is possible.
+    /// Arrival times of the messages. `None` if messages have no arrival times and can arrive in
+    /// any order.
     times: Option<Times>,
     outages: Outages,
     /// Number of calls of [`Schedule::prepare`].

@@ -7,9 +7,11 @@
 //! by a [walk](super::Walk): a partial order does not become more probable by containing many
 //! orders.
 //!
-//! A priority is a hash of the chain of the action and a random number that belongs to the task of
-//! the action. Each step that changes the task also replaces this number. So all actions that race
-//! with the step get new priorities. Thus there is no table of actions, only one of tasks.
+//! A *chain* is a group of actions that happen in a fixed order, such as the messages of one sender
+//! to one receiver. The priority of an action is a hash of two numbers: the number of its chain,
+//! and a random number that belongs to the task that the action changes. Each step that changes the
+//! task also replaces this random number, so all actions that race with the step get new
+//! priorities. Thus no table of actions is needed, only a table of tasks.
 
 use super::action::{Action, Strategy};
 use super::rng::Rng;

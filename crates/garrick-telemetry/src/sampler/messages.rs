@@ -18,7 +18,7 @@ const KINDS_MAX: usize = 32;
 #[derive(Debug, Default)]
 pub(super) struct Kinds {
     by_name: BTreeMap<String, Kind>,
-    /// Time of the last sample. A kind of message that first appears in the next sample had no
+    /// Time of the latest sample. A kind of message that first appears in the next sample had no
     /// turns until this time.
     last: Option<Nanos>,
 }
@@ -85,8 +85,8 @@ fn by_name(readings: &[MessageReading]) -> BTreeMap<String, Counts> {
 }
 
 impl Kind {
-    /// Creates the counts of a new kind of message. If there was an earlier sample (`last`), the
-    /// kind had no turns at that time.
+    /// Creates the counts of a new kind of message. `last` is the time of the previous sample, if
+    /// there was one: up to this time, the kind had no turns.
     fn begun(last: Option<At>) -> Self {
         let mut kind = Self::default();
         if let Some(last) = last {

@@ -30,7 +30,7 @@ pub(super) struct Track {
     pub(super) by_kind: Kinds,
     /// Highest values of the counts that have no rate, such as the number of restarts.
     highs: [u64; 5],
-    /// Sequence number of the last sample that contains the item.
+    /// Sequence number of the latest sample that contains the item.
     seen: u64,
 }
 

@@ -47,7 +47,7 @@ pub struct RecentFailure {
 /// The failures that telemetry remembers: the content of `/failures.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct FailureReport {
-    /// The last failures, at most 256. The newest failure comes first.
+    /// The latest failures, at most 256. The newest failure comes first.
     pub failures: Vec<RecentFailure>,
 }
 
@@ -113,7 +113,7 @@ pub enum ChildStatus {
     GivenUp,
 }
 
-/// The last failure of a child.
+/// The latest failure of a supervisor or child.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct LastFailure {
     /// Time of the failure: milliseconds since 1970-01-01, UTC.
@@ -135,7 +135,7 @@ pub struct SupervisorStatus {
     pub state: ChildStatus,
     /// Number of restarts of the supervisor or child.
     pub restarts: u64,
-    /// Last failure of the supervisor or child. `None` if it has not failed.
+    /// Latest failure of the supervisor or child. `None` if it has not failed.
     pub last_failure: Option<LastFailure>,
     /// Restart strategy of a supervisor, such as `one for one`. `None` for an actor that is not a
     /// supervisor.

@@ -21,8 +21,8 @@
 //! | tag, version | 2, 2 |
 //! | the state itself | ... |
 //!
-//! All numbers are little-endian. A batch without events is a *fence*: its only effect is that
-//! earlier attempts of other writers fail.
+//! All numbers are little-endian. A *whole* event contains the whole state of its entity. A batch
+//! without events is a *fence*: its only effect is that earlier attempts of other writers fail.
 
 use garrick_journal::{Event, EventKind};
 

@@ -11,7 +11,7 @@ pub(super) struct OwnGate(Home);
 
 impl OwnGate {
     /// Creates the gate of a sponsor (a group of workers). The gate can refuse messages from other
-    /// threads. It needs a worker number of its own. Returns `None` if all worker numbers are in
+    /// threads. The gate occupies one worker number. Returns `None` if all worker numbers are in
     /// use.
     pub(super) fn claim() -> Option<Self> {
         let home = Remote::claim()?;

@@ -7,8 +7,10 @@ use super::Worker;
 pub(crate) enum Closing {
     /// The worker has not begun to close its cells.
     No,
-    /// The worker has closed the cells that it can close. Turns of other cells are away, or wait
-    /// for a decision about their commit, or other workers run lent cells of this worker.
+    /// The worker has closed the cells that it can close now. It cannot close a cell yet if a turn
+    /// of the cell is away (it blocks while the worker runs other cells), if a turn waits for a
+    /// decision about its commit, or if another worker runs the cell because this worker has lent
+    /// it.
     Partly,
     /// The worker has closed all its cells. Cells and messages that still come are dropped.
     All,

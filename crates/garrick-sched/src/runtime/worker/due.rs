@@ -22,18 +22,21 @@ use crate::quiet;
 use crate::runtime::pending::{Due, Finishing, NO_DECISION, Pending, WhenDue};
 use crate::world::Nanos;
 
-/// A turn, and what was decided about it.
+/// A turn, and the decision about it: commit, undo, or wait for another decision.
 enum Verdict {
     Undecided(Waiting),
-    /// The effects have taken place. Contains the next step.
+    /// The turn has committed, so its effects have taken place. Contains what the task does next:
+    /// continue, stop or fail.
     Committed(After),
-    /// The turn is undone when the function has returned, and its task fails with this message.
+    /// The turn will be undone after the deciding function has returned. The task then fails with
+    /// the contained message.
     Undone(Waiting, String),
     /// The turn waits for another decision.
     Waits,
 }
 
-/// A turn of `cell`, while a function decides about it.
+/// A turn of the task in `cell`, while a function decides whether the turn commits, is undone or
+/// waits.
 struct Turn<'a> {
     worker: &'a Worker,
     cell: CellPtr,
@@ -67,7 +70,8 @@ impl Finishing for Turn<'_> {
 }
 
 impl Verdict {
-    /// Removes and returns the turn, if it is not decided yet.
+    /// Takes the turn out of this value, if nothing was decided about the turn yet. Otherwise
+    /// returns `None`.
     fn take(&mut self) -> Option<Waiting> {
         match mem::replace(self, Self::Waits) {
             Self::Undecided(waiting) => Some(waiting),
@@ -80,8 +84,8 @@ impl Verdict {
 }
 
 impl Worker {
-    /// Lets `decide` decide about a turn of `cell`, and finishes the turn accordingly. Calls
-    /// foreign code.
+    /// Lets `decide` choose whether a turn of `cell` commits, is undone or waits, and then finishes
+    /// the turn accordingly. Calls foreign code.
     pub(super) fn finish_due(&self, cell: CellPtr, waiting: Waiting, decide: WhenDue) {
         // Step 1. What destructors have sent just now does not belong to the turn.
         self.commit();

@@ -81,8 +81,8 @@ impl Worker {
         }
     }
 
-    /// Records that the task of the lent cell that this worker runs stops, and returns true.
-    /// Returns false if this worker runs no lent cell.
+    /// If this worker runs a cell that another worker has lent, records that the task of the cell
+    /// stops, and returns true. Otherwise returns false.
     pub(crate) fn visit_stops(&self) -> bool {
         let is_visiting = self.is_visiting();
         if is_visiting {
@@ -326,8 +326,8 @@ impl Worker {
         }
     }
 
-    /// Handles the unread messages of an envelope. The last of them is in slot `free`. `follows`
-    /// must be true if more messages follow.
+    /// Handles the unread messages of an envelope, oldest first. The newest message is in slot
+    /// `free`. `follows` must be true if more messages follow.
     fn handle_messages(
         &self,
         cell: CellPtr,

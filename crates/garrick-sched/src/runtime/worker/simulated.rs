@@ -65,8 +65,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Pushes a chain (a list of envelopes) to the inbox of its receiver, outside of a step. A
-    /// commit has sent the chain.
+    /// Pushes a chain (a list of envelopes that a commit has sent) to the inbox of its receiver.
+    /// Called outside of the steps of the simulation.
     pub(crate) fn push_sent(&self, cell: CellPtr, chain: Chain) {
         let _entered = Entered::new(self);
         self.push_staged(cell, chain);
@@ -213,9 +213,9 @@ impl Worker {
         self.stop_running();
     }
 
-    /// Commits or undoes the last turn of a cell, if its commit was decided. The cell has got a
-    /// WAKE note (a request for an activation). Runs no further turn. Returns true if the turn
-    /// waits for a decision again, or still.
+    /// Commits or undoes the waiting turn of a cell, if the commit of this turn was decided. Called
+    /// when the cell has received a WAKE note (a request for an activation). Runs no further turn.
+    /// Returns true if the turn is still waiting for a decision, or waits again.
     pub(crate) fn finish_woken(&self, cell: CellPtr) -> bool {
         let _entered = Entered::new(self);
         self.finish_one(cell);
@@ -231,7 +231,7 @@ impl Worker {
         self.stop(cell, &Ended::SponsorEnded);
     }
 
-    /// Returns the label of a task of this worker that is not in use.
+    /// Returns the label of a task of this worker. No other code may be using the task.
     pub(crate) fn label(&self, cell: CellPtr) -> Option<String> {
         cell.check_home(self.home);
         label(cell)
@@ -253,7 +253,8 @@ impl Worker {
         &self.pool
     }
 
-    /// Drops a list of envelopes to a cell, oldest first.
+    /// Drops a list of envelopes that were sent to a cell, oldest first. Counts their messages as
+    /// dead letters.
     pub(crate) fn drop_flights(&self, cell: CellPtr, oldest: *mut Envelope) {
         let _entered = Entered::new(self);
         let name = cell.table().name;
@@ -263,7 +264,7 @@ impl Worker {
         self.commit();
     }
 
-    /// Drops a reference to a cell of any worker, outside of a step.
+    /// Drops a reference to a cell of any worker. Called outside of the steps of the simulation.
     pub(crate) fn let_go_now(&self, cell: CellPtr) {
         let _entered = Entered::new(self);
         self.let_go(cell);

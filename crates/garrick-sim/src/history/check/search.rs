@@ -74,7 +74,7 @@ struct Level<S> {
 }
 
 /// A configuration that the search can continue from: a state of the model, and the pending
-/// operations since the last returned one.
+/// operations that come after the last returned operation in the order.
 struct Branch<S> {
     state: S,
     /// The pending operations that come after the last returned operation in the order.

@@ -58,7 +58,9 @@ impl<A: Action> Tree<A> {
         }
     }
 
-    /// Adds a sequence, unless the tree already contains a sequence that covers it.
+    /// Adds a sequence, unless the tree already contains a path that covers the sequence: each
+    /// action of the path, in order, is a weak initial of what is left of the sequence (see
+    /// [`Sequence::is_weak_initial`]).
     pub(super) fn insert(&mut self, mut sequence: Sequence<'_, A>) {
         let mut tree = self;
         loop {
