@@ -64,7 +64,8 @@ pub(crate) trait Lines: Send + Sync {
     /// Identity of the cluster.
     fn cluster(&self) -> u64;
 
-    /// Returns the current session with a node.
+    /// Returns the line (the interface) of the current session with a node. Returns `None` if there
+    /// is no session.
     fn line(&self, node: &NodeName) -> Option<Arc<dyn Line>>;
 
     /// Returns the time at which the latest frame from another node arrived. Returns `None` if no

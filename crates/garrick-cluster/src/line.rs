@@ -97,7 +97,8 @@ pub(crate) trait Line: Send + Sync {
     /// node has not exported the address.
     fn home_of(&self, id: TaskId) -> Option<Slot>;
 
-    /// Returns an address that this node has exported to the other node.
+    /// Returns the address that this node has exported to the other node at the place `slot` of its
+    /// table. Returns `None` if there is none.
     fn exported(&self, slot: Slot) -> Option<Arc<dyn Exported>>;
 
     /// Counts a message that cannot be encoded.
@@ -495,7 +496,8 @@ pub(crate) struct Batch {
     /// received the batch, or if the batch was dropped: then nothing can be added.
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
-    /// A carrier (the context of the encoding), which is kept for the next message.
+    /// A carrier (the context of the encoding) that is kept for the next message. `None` if no
+    /// carrier is kept.
     pub(crate) carrier: Option<Carrier>,
     /// Size in bytes at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,

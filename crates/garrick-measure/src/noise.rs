@@ -44,7 +44,8 @@ struct Ticks {
 }
 
 impl Ticks {
-    /// Parses the first line of `/proc/stat`.
+    /// Parses the first line of `/proc/stat`. Returns `None` if the line does not have the expected
+    /// form.
     fn parse(stat: &str) -> Option<Self> {
         let line = stat.lines().next()?.strip_prefix("cpu ")?;
         let fields: Vec<u64> = line
@@ -79,7 +80,8 @@ fn own_ticks(stat: &str) -> Option<u64> {
 pub(crate) struct Moment {
     /// Used and idle CPU time of all cores.
     ticks: Option<Ticks>,
-    /// CPU time that this process and its exited children have used, in clock ticks.
+    /// CPU time that this process and its exited children have used, in clock ticks. `None` if it
+    /// is not known.
     own: Option<u64>,
 }
 
@@ -120,7 +122,8 @@ impl Moment {
 
 /// Returns the reasons to doubt a scenario's figures, in words. Each reason consists of a kind, a
 /// colon, and an amount. Returns an empty list if the machine was quiet. `yardsticks` contains all
-/// yardstick trials of the scenario, each as a time and a number of additions.
+/// trials of the scenario's yardstick (a loop of atomic additions), each as a time and a number of
+/// additions.
 pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<String> {
     let mut doubts = Vec::new();
     let percent = |part: f64| (100.0 * part).round();
@@ -159,7 +162,8 @@ pub(crate) fn doubts(noise: Option<Noise>, yardsticks: &[(Span, u64)]) -> Vec<St
     doubts
 }
 
-/// Returns a reason to doubt a row if its confidence interval is too wide.
+/// Returns a reason to doubt a row if the confidence interval of its median is too wide. Otherwise
+/// returns `None`.
 pub(crate) fn spread(cpu: &Summary) -> Option<String> {
     let interval = cpu.interval?;
     let wide = interval.high - interval.low > SPREAD_MAX * cpu.median;

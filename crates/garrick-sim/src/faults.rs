@@ -261,7 +261,7 @@ impl Faults {
         !self.fails.is_empty() || !self.crashes.is_empty()
     }
 
-    /// Decides at random whether a turn fails.
+    /// Decides at random whether a turn fails. Returns true if it fails.
     pub(crate) fn draw_failure(&self, rng: &mut Rng, about: &Circumstances) -> bool {
         if self.fails.is_empty() || !about.is_turn || about.is_internal {
             return false;

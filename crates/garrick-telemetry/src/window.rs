@@ -48,7 +48,7 @@ pub(crate) struct At {
     pub(crate) now: Nanos,
 }
 
-/// Values of the last window, the oldest first.
+/// The values that were recorded in the current window (the latest seconds), oldest first.
 #[derive(Debug, Clone)]
 pub(crate) struct Recent<T> {
     /// Values with their times. Only the first value may be older than the window.
@@ -112,7 +112,7 @@ pub(crate) struct Meter {
     /// smaller sum, but the reported count never falls.
     total: u64,
     recent: Recent<u64>,
-    /// Growth per second over the window.
+    /// Growth per second over the window. `None` before the second sample.
     rate: Option<f64>,
 }
 

@@ -138,7 +138,8 @@ impl<R: Send + 'static> Task for DeadlineOutside<R> {
     }
 }
 
-/// Returns the error for a question that was not answered in time.
+/// Returns the error for a question that was not answered in time. `circle` contains the circle of
+/// waiting actors, if there was one.
 fn no_reply(circle: Option<Circle>) -> NoReply {
     circle.map_or(NoReply::TimedOut, NoReply::Circle)
 }

@@ -77,7 +77,8 @@ where
 }
 
 /// Returns the index of the routee that gets messages whose key has the hash `key`. The argument
-/// `numbers` yields the number that identifies each routee, in the order of the routees.
+/// `numbers` yields the number that identifies each routee, in the order of the routees. Returns
+/// `None` if there are no routees.
 fn winner(key: u64, numbers: impl Iterator<Item = u64>) -> Option<usize> {
     let draws = numbers.map(|number| mix(key ^ mix(number.wrapping_mul(GOLDEN))));
     draws

@@ -79,7 +79,7 @@ pub(super) struct Worker {
     pub(super) values: Receiver<u64>,
     pub(super) beats: Receiver<u64>,
     pub(super) output: Sender<Message>,
-    /// Buffer for the batches of a worker in double-buffer mode.
+    /// Buffer for the batches of a worker in double-buffer mode. `None` in zero-copy mode.
     pub(super) buffer: Option<Buffer<u64>>,
 }
 

@@ -89,7 +89,8 @@ pub(super) struct Sending {
     refusals: u32,
 }
 
-/// The part of a frame's head that describes the frames and orders from the other node.
+/// The part of a frame's head that describes the frames and orders (requests and reports) that the
+/// other node has sent.
 #[derive(Clone, Copy, Default)]
 pub(super) struct About {
     pub(super) peer_life: u64,
@@ -217,7 +218,7 @@ impl Sending {
     }
 
     /// Returns true if the transport has refused a frame, and no frame from the other node has
-    /// arrived since.
+    /// arrived after the refusal.
     pub(super) fn is_refused(&self) -> bool {
         self.refusals > 0
     }
@@ -275,7 +276,7 @@ impl Sending {
     }
 
     /// Removes and returns the next frame to send. The last frame is still being filled, so it is
-    /// returned only if `closes` is true.
+    /// returned only if `closes` is true. Returns `None` if there is no frame to send.
     fn take_frame(&mut self, closes: bool) -> Option<Frame> {
         let ready = self.ready.pop_front();
         ready.or_else(|| self.open.take_if(|_| closes))
@@ -391,7 +392,8 @@ impl Sending {
         (unsent.sum(), under_way.sum())
     }
 
-    /// Returns the number of unsent frames, and the number of bytes under way.
+    /// Returns the number of unsent frames, and the number of bytes under way (in sent frames
+    /// without a confirmation).
     pub(super) fn fill(&self) -> (usize, usize) {
         let open = usize::from(self.open.is_some());
         (self.ready.len() + open, self.bytes_under_way)

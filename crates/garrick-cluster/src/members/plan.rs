@@ -29,8 +29,8 @@ impl Candidate {
 }
 
 /// Returns the node that should own a shard: the node with the largest combined hash of node and
-/// shard (rendezvous hashing). `kind` is the hash of the kind. If a node joins or leaves, only
-/// shards of that node move.
+/// shard (rendezvous hashing). `kind` is the hash of the name of the kind of entities. Returns
+/// `None` if there are no nodes. If a node joins or leaves, only shards of that node move.
 pub(crate) fn ideal(kind: u64, shard: u32, nodes: &[Candidate]) -> Option<&NodeName> {
     let of_shard = mix(kind ^ u64::from(shard));
     let weight = |node: &&Candidate| mix(node.hash ^ of_shard);

@@ -86,7 +86,7 @@ impl Member {
         *self.leaves.borrow()
     }
 
-    /// Begins to leave.
+    /// Begins to leave the cluster.
     pub(super) fn leave(&self) {
         self.leaves.send_replace(true);
     }
@@ -406,7 +406,7 @@ impl Renewal {
         drop(keeps);
     }
 
-    /// Renews the record once, if the server may be used.
+    /// Renews the record once, if the client is connected to a server that is supported.
     async fn step(&mut self) -> Renewed {
         self.counts
             .set_connects(self.client.statistics().connects.load(Relaxed));

@@ -1,4 +1,4 @@
-//! A stage that sends the batches of its input to several outputs in turn.
+//! A stage that sends the batches of its input to several outputs, round-robin.
 
 use std::fmt;
 

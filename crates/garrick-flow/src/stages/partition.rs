@@ -78,7 +78,7 @@ impl<T, F> Partition<T, F> {
 
     /// Plans which output channel each of the next values goes to, for at most one batch. If a
     /// value goes to a full output channel, the plan ends before this value, and the method returns
-    /// the index of the full channel.
+    /// the index of the full channel. Otherwise returns `None`.
     fn plan<K: Hash>(&mut self) -> Option<usize>
     where
         F: FnMut(&T) -> K,

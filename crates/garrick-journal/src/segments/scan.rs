@@ -1,4 +1,5 @@
-//! Reading of whole segments. Finds the complete groups, and the first flaw after them.
+//! Reading of whole segments (files of a log). Finds the complete groups (events that were written
+//! together), and the first flaw after them.
 
 use super::header::HEADER_BYTES;
 use crate::error::JournalError;
@@ -7,17 +8,20 @@ use crate::frame::{Commit, Flaw, Frame, commit_at, commit_bytes, decode};
 /// Result of the reading of a segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Scanned {
-    /// Beginning of the last complete group, or the end of the header if there is no complete
-    /// group.
+    /// Position at which the last complete group begins, or the end of the header if there is no
+    /// complete group.
     pub(super) last: usize,
-    /// End of the last complete group, or the end of the header if there is no complete group.
+    /// Position at which the last complete group ends, or the end of the header if there is no
+    /// complete group.
     pub(super) end: usize,
-    /// Number of frames of the last complete group, without its commit frame.
+    /// Number of frames of the last complete group, without its commit frame (the frame that ends
+    /// the group).
     count: u32,
     /// Sequence number of the group that follows the last complete group.
     pub(super) next_group: u64,
-    /// First position after the last complete group where no valid frame begins, and the reason.
-    /// `None` if the bytes end with the last complete group.
+    /// The first position at which no valid frame begins, among the positions after the last
+    /// complete group. Also contains the reason. `None` if the bytes end with the last complete
+    /// group.
     pub(super) flaw: Option<(usize, Flaw)>,
 }
 

@@ -58,8 +58,9 @@ fn variant(block: &Block, message: &Message) -> TokenStream {
     quote!(#(#attributes)* #doc #name #fields)
 }
 
-/// Generates a variant that cannot be constructed but uses the type parameters that no message
-/// uses. Rust requires that an enum use all of its parameters.
+/// Generates an additional variant, which uses the type parameters that no message uses: Rust
+/// requires that an enum use all of its parameters. The variant cannot be constructed. Returns
+/// `None` if the messages use all type parameters.
 fn unused(block: &Block) -> Option<TokenStream> {
     let unused = unused_parameters(block);
     (!unused.is_empty()).then(|| {

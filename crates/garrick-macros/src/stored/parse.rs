@@ -220,7 +220,8 @@ fn check_field(field: &Field, errors: &mut Errors) {
     }
 }
 
-/// Returns the option of serde that changes the encoding of a field, if there is one.
+/// Returns the first option in a serde attribute that changes the encoding of a field. Returns
+/// `None` if there is no such option, or if the attribute does not belong to serde.
 fn of_serde(attribute: &Attribute) -> Option<String> {
     let Meta::List(list) = &attribute.meta else {
         return None;

@@ -29,12 +29,12 @@ const GROWTH_ENOUGH: f64 = 4.0;
 /// take.
 const YARDSTICK_SHARE: f64 = 0.1;
 
-/// Number of atomic additions in the first trial of the yardstick. This trial determines how many
-/// additions fit into the available time.
+/// Number of atomic additions in the first trial of the yardstick (a loop of atomic additions).
+/// This trial determines how many additions fit into the available time.
 const ADDITIONS_FIRST: u64 = 100_000;
 
-/// Minimum number of atomic additions in a trial of the yardstick. With fewer additions, the result
-/// would be too inaccurate.
+/// Minimum number of atomic additions in a trial of the yardstick (a loop of atomic additions).
+/// With fewer additions, the result would be too inaccurate.
 const ADDITIONS_MIN: u64 = 1_000;
 
 /// An actor that warms up one set of contenders at a time, one contender after another.

@@ -149,7 +149,8 @@ fn plot(rows: &[&Row], metric: Metric, source: &str) -> Plot {
     }
 }
 
-/// Returns the parameter with the most values, if it has at least [`SWEPT_MIN`] values.
+/// Returns the name of the parameter with the most values. Returns `None` if it has fewer than
+/// [`SWEPT_MIN`] values, or if there are no parameters.
 fn swept(rows: &[&Row]) -> Option<String> {
     let mut values: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for (name, value) in rows.iter().flat_map(|row| &row.params) {

@@ -123,7 +123,7 @@ fn loom_the_end_waits_for_what_goes_to_and_fro_between_workers() {
 }
 
 /// Gives away one of two cells of a worker. At the same time, another thread sends messages to this
-/// cell, drops references to it, and claims cells.
+/// cell, drops references to it, and claims cells (takes cells that the worker has given away).
 fn given_away_while(second: fn(Address<u32>) -> usize) {
     check_long(1, move || {
         let (shared, handle) = sponsor(2);

@@ -414,7 +414,7 @@ impl Lane {
         books.counted.sights().long_since(since, picks)
     }
 
-    /// Counts `count` cells that this worker has given away.
+    /// Counts `count` cells that this worker has given away to other workers.
     pub(crate) fn published(&self, count: usize) {
         self.change(|rare| rare.add(PUBLISHED, count as u64));
     }

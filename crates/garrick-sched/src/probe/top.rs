@@ -36,7 +36,7 @@ impl Listed {
     }
 }
 
-/// Returns the index of the entry with the smallest amount.
+/// Returns the index of the entry with the smallest amount, or `None` if the list is empty.
 fn least(list: &[Listed]) -> Option<usize> {
     (0..list.len()).min_by_key(|&index| list[index].amount)
 }
@@ -108,8 +108,7 @@ pub(super) struct Busiest {
     list: Vec<Listed>,
     /// Index in `list` of the task that runs now.
     current: usize,
-    /// True if some listed task may have no label yet, because it was not running when it was
-    /// listed.
+    /// True if there may be listed tasks whose labels were not requested yet.
     wants_names: bool,
 }
 
@@ -201,7 +200,8 @@ impl Busiest {
         }
     }
 
-    /// Returns true if [`Busiest::name_one`] may find a task without a label.
+    /// Returns true if there may be listed tasks whose labels were not requested yet.
+    /// [`Busiest::name_one`] then sets the label of such a task.
     pub(super) fn wants_names(&self) -> bool {
         self.wants_names
     }

@@ -268,8 +268,9 @@ fn stop(cell: CellPtr, worker: &Worker, busy: bool) {
     }
 }
 
-/// Returns the first batch of messages of an activation. Not called if the message at `at` is the
-/// only message of the activation.
+/// Returns the first batch of messages of an activation. Returns `None` if the activation has
+/// ended, for example because the mailbox is empty. Not called if the message at `at` is the only
+/// message of the activation.
 #[inline(never)]
 fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option<Batch> {
     match worker.next_of_visit::<T::Message>() {
@@ -295,7 +296,7 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     Some(Batch::alone(at, true))
 }
 
-/// Returns the next batch of messages, if the activation continues.
+/// Returns the next batch of messages. Returns `None` if the activation has ended.
 #[inline(never)]
 fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
     loop {
@@ -470,7 +471,8 @@ fn start<T: Task>(cell: CellPtr, worker: &Worker) -> Next {
     finish_turn(cell, worker, flow)
 }
 
-/// Recovers a task after a panic. Used as [`Table::recover`](crate::cell::Table).
+/// Calls the function `recover` of a task after a panic of the task. Returns true if the task
+/// continues. Used as [`Table::recover`](crate::cell::Table).
 ///
 /// # Safety
 /// The requirements of [`run`] apply. In addition, the cell no longer runs.

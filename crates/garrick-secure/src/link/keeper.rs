@@ -49,7 +49,8 @@ pub(super) struct Keeper {
     options: Options,
     source: Option<Address<Fill>>,
     open: Option<Open>,
-    /// The watch on the listener, which notifies the keeper when the listener stops.
+    /// The watch on the listener, which notifies the keeper when the listener stops. `None` before
+    /// the connection begins, and after it has ended.
     watch: Option<Watch>,
 }
 

@@ -29,7 +29,7 @@ enum Change {
 }
 
 impl Names {
-    /// Returns the file with a name.
+    /// Returns the file with the name `name`, or `None` if there is no such file.
     pub(super) fn find(&self, name: &str) -> Option<FileId> {
         self.seen.get(name).copied()
     }

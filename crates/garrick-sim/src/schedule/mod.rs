@@ -27,8 +27,8 @@ pub(crate) enum Mode {
     /// All choices except faults. Crashed nodes may start again at once, and partitions may heal at
     /// once.
     Calm,
-    /// All choices that a list of moves can contain: messages may arrive late, and outages may end
-    /// early.
+    /// All choices that a list of moves (recorded steps) can contain: messages may arrive late, and
+    /// outages may end early.
     Following,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Schedule {
     enabled: Vec<Choice>,
     /// Index of each enabled choice among the choices of the simulation.
     indices: Vec<usize>,
-    /// Number of times that each choice was taken, in a search of all orders.
+    /// Number of times that each choice was taken. `None` unless this is a search of all orders.
     taken: Option<HashMap<Choice, u64>>,
 }
 
@@ -202,7 +202,7 @@ impl Schedule {
     }
 
     /// Returns the time of the next event: a message, a timer, the end of an outage, or the end of
-    /// all faults.
+    /// all faults. Returns `None` if there is no such event.
     fn next(&self, sim: &Sim, mode: Mode) -> Option<Nanos> {
         let now = sim.clock.now();
         let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
@@ -270,7 +270,7 @@ impl Schedule {
 
     /// Returns `fate`, unless `fate` is the loss of a message that cannot be lost. In this case,
     /// returns [`Fate::Happens`]. A loss is impossible, for example, if the crash that caused it
-    /// was left out of the list of moves.
+    /// was left out of the list of moves (recorded steps) that the run follows.
     pub(crate) fn possible(&self, sim: &Sim, index: usize, fate: Fate) -> Fate {
         let at = self.index_of(index);
         if fate != Fate::Lost || self.is_cut_off(sim, at) {
@@ -312,7 +312,8 @@ fn advance(sim: &mut Sim) {
     }
 }
 
-/// Returns the nodes of the sender and of the receiver of a message, if these are different nodes.
+/// Returns the nodes of the sender and of the receiver, if the step delivers a message from one
+/// node to another one. Otherwise returns `None`.
 fn remote_nodes(about: &Circumstances) -> Option<(usize, usize)> {
     let from = about.from.filter(|from| *from != about.to);
     from.filter(|_| about.is_message)
@@ -352,6 +353,7 @@ fn draw_fate(sim: &Sim, rng: &mut Rng, about: &Circumstances) -> Fate {
 }
 
 /// Returns the task that a choice starts, or the receiver of the message that a choice delivers.
+/// Returns `None` for all other choices.
 pub(crate) fn receiver_of(choice: Choice) -> Option<TaskName> {
     match choice {
         Choice::Start { task } => Some(task),

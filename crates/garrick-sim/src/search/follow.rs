@@ -58,7 +58,7 @@ impl<A: Action> Follow<A> {
     }
 
     /// Finds the next action of the list that is enabled, and skips the actions before it. Returns
-    /// the index of the found action in `enabled`.
+    /// the index of the found action in `enabled`, or `None` if there is no such action.
     fn next(&mut self, enabled: &[A]) -> Option<usize> {
         while let Some(wanted) = self.list.get(self.at) {
             self.at += 1;

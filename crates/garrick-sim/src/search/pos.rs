@@ -101,7 +101,8 @@ impl Pos {
         draw.unwrap_or_else(|| mix(task))
     }
 
-    /// Gives new random priorities to all actions that race with a step.
+    /// Gives new random priorities to all actions that race with a step. `task` is the task that
+    /// the step has changed. `None` means that the step may have changed every task.
     #[inline]
     fn redraw(&mut self, task: Option<u64>) {
         self.draw_of_step = self.rng.number();

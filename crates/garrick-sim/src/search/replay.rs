@@ -39,8 +39,8 @@ impl<A: Action> Replay<A> {
         }
     }
 
-    /// Ends the replay, and returns the first difference. A replay that ended too early also counts
-    /// as a difference.
+    /// Ends the replay, and returns the first difference from the original run, or `None` if there
+    /// was none. A replay that ended too early also counts as a difference.
     pub fn finish(&mut self) -> Option<Difference<A>> {
         if self.difference.is_none() && self.step < self.list.len() {
             self.differ(&[]);

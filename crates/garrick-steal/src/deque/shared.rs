@@ -28,9 +28,9 @@ pub(super) struct Shared<T> {
     /// for a moment.
     pub(super) tail: CachePadded<AtomicUsize>,
 
-    /// Position of the oldest value that is not claimed. Written under the lock, read by the owner
-    /// in each pop. A thief raises the head before it is known whether the thief gets the values.
-    /// So the head may be above `tail` for a moment.
+    /// Position of the oldest value that no thief has claimed. Written under the lock, read by the
+    /// owner in each pop. A thief raises the head before it is known whether the thief gets the
+    /// values. So the head may be above `tail` for a moment.
     pub(super) head: CachePadded<AtomicUsize>,
 
     /// The lock for stealing, and the state that this lock guards.
@@ -79,8 +79,8 @@ impl<T> Shared<T> {
         self.steal.fence
     }
 
-    /// Returns the number of unclaimed values at some recent moment. The number may be outdated,
-    /// unless the caller holds the steal lock and has passed its memory fence.
+    /// Returns the number of values that no thief had claimed at some recent moment. The number may
+    /// be outdated, unless the caller holds the steal lock and has passed its memory fence.
     #[inline]
     pub(super) fn len(&self) -> usize {
         // Relaxed: a hint; a thread that relies on it reads the counts again under the lock.
@@ -332,7 +332,7 @@ pub(super) fn slot_count(capacity: usize) -> usize {
 }
 
 /// Returns the distance from the position `from` to the position `to`, or 0 if `to` is behind
-/// `from`. While a claim or a pop is in progress, `to` can be behind for a moment.
+/// `from`. While a thief claims values, or the owner pops a value, `to` can be behind for a moment.
 #[inline(always)]
 pub(super) fn distance(from: usize, to: usize) -> usize {
     (to.wrapping_sub(from) as isize).max(0) as usize

@@ -2,8 +2,11 @@
 //!
 //! ```text
 //!   key as the program wrote it --handles--> cell <--series-- family <-- name as it is exported
-//!          (quick)                                   (mended labels)
 //! ```
+//!
+//! A cell contains the value of one series. The map `handles` finds a cell quickly by the name and
+//! the labels that the program uses. A family finds the same cell by the labels that are exported,
+//! in which forbidden characters are replaced.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -75,7 +75,7 @@ pub struct NatsLog {
     store: Store,
     /// Random number that identifies this writer.
     writer: u64,
-    /// Number that this writer has given to its last message. Each group, fence and saved state
+    /// Number that this writer has given to its latest message. Each group, fence and saved state
     /// gets the next number.
     group: AtomicU64,
     /// Maximum time for which a call waits for the server.
@@ -164,7 +164,8 @@ impl NatsLog {
         Ok(())
     }
 
-    /// Marks the log as broken, because the server may or may not have stored the last messages.
+    /// Marks the log as broken, because it is not known whether the server has stored the latest
+    /// messages.
     fn break_down(&self, why: &str) -> JournalError {
         // Relaxed: a flag that publishes nothing.
         self.is_broken.store(true, Relaxed);

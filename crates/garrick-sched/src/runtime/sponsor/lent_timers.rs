@@ -44,8 +44,8 @@ pub(crate) struct LoanLock<'a> {
 }
 
 impl LoanLock<'_> {
-    /// Records the deadline of the next timer of the worker that lends its cells. The workers that
-    /// run these cells read the deadline.
+    /// Records `next`, the deadline of the next timer of the worker that lends its cells (`None` if
+    /// there is no timer). The workers that run these cells read the deadline.
     pub(crate) fn note_next(&self, next: Option<Nanos>) {
         self.due.set(next.filter(|_| self.lent.is_open()));
     }

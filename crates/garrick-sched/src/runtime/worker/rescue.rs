@@ -301,8 +301,8 @@ impl Worker {
     }
 
     /// Registers the watchers in an envelope for a lent cell, and answers requests for the state of
-    /// the task. The watchers do not come too late, because the task does not end before its owner
-    /// has the cell again.
+    /// the task. The watchers are registered early enough, because the task does not end before its
+    /// owner has the cell again.
     #[cold]
     fn register(&self, cell: CellPtr, envelope: *mut Envelope) {
         let mut cancelled = Vec::new();
@@ -511,9 +511,9 @@ impl Worker {
         waits
     }
 
-    /// Takes the work that another worker has left for a cell, if that worker was running the cell
-    /// when this worker recalled it. This worker must have the token of the cell (the right to
-    /// notify this worker).
+    /// Takes the work that another worker has left for a cell. There is such work if the other
+    /// worker was running the cell when this worker recalled the cell. Otherwise returns `None`.
+    /// This worker must have the token of the cell (the right to notify this worker).
     pub(super) fn take_told(&self, cell: CellPtr) -> Option<Left> {
         if self.visited.get() == 0 {
             return None;

@@ -73,8 +73,8 @@ impl Worker {
         self.commit();
     }
 
-    /// Returns the envelope of a chain that a commit has sent, if the chain consists of one message
-    /// to a cell of this worker.
+    /// Returns the envelope of a chain (a list of envelopes that a commit has sent), if the chain
+    /// consists of one message to a cell of this worker. Otherwise returns `None`.
     #[inline]
     pub(crate) fn only_message(&self, cell: CellPtr, chain: Chain) -> Option<*mut Envelope> {
         // SAFETY: the chain is ours.
@@ -283,7 +283,7 @@ impl Worker {
         has_some
     }
 
-    /// Returns the exact deadline of the next timer.
+    /// Returns the exact deadline of the next timer, or `None` if there is no timer.
     pub(crate) fn earliest(&self) -> Option<Nanos> {
         self.timers.wheel.with(|wheel| wheel.earliest())
     }

@@ -56,7 +56,8 @@ pub(super) struct Search<'a, M: Model> {
     /// to the order.
     below: Vec<Level<M::State>>,
     level: Level<M::State>,
-    /// The operation to try next.
+    /// The operation to try next. `None` if all candidates for the next place in the order were
+    /// tried.
     candidate: Option<usize>,
     /// The number of pending operations that are in the order.
     pending_placed: usize,

@@ -22,7 +22,7 @@ impl<'a, A: Action> Sequence<'a, A> {
         Self { order, steps }
     }
 
-    /// Returns the first action, if any action is left.
+    /// Returns the first action, or `None` if no action is left.
     pub(super) fn first(&self) -> Option<A> {
         self.steps.first().map(|&step| self.order.action(step))
     }
@@ -32,8 +32,8 @@ impl<'a, A: Action> Sequence<'a, A> {
         self.steps.iter().map(|&step| self.order.action(step))
     }
 
-    /// Returns the index of the action in the sequence if the action is an *initial*, which means
-    /// that moving it to the front changes no result.
+    /// Returns the index of the action in the sequence if the action is an *initial*: moving an
+    /// initial to the front of the sequence changes no result. Otherwise returns `None`.
     pub(super) fn initial(&self, action: A) -> Option<usize> {
         let found = self.actions().position(|other| other == action)?;
         let step = self.steps[found];

@@ -26,7 +26,8 @@ impl<A: Action> Tree<A> {
         self.branches.clear();
     }
 
-    /// Returns the action with which the next sequence begins.
+    /// Returns the action with which the first sequence of the tree begins. Returns `None` if the
+    /// tree is empty.
     pub(super) fn first(&self) -> Option<A> {
         self.branches.first().map(|branch| branch.action)
     }
