@@ -41,7 +41,8 @@ pub(crate) trait Line: Send + Sync {
     /// Returns the hash of the name of the cluster. This number identifies the cluster.
     fn cluster(&self) -> u64;
 
-    /// Returns this node. Returns `None` if the node has ended ([`Node::of`](crate::node::Node)).
+    /// Returns the state of this node. [`Node::of`](crate::node::Node) converts this state into a
+    /// `Node`. Returns `None` if the node has ended.
     fn home(&self) -> Option<Arc<dyn Any + Send + Sync>>;
 
     /// Returns true if the session is over: nothing is sent any longer.
@@ -147,7 +148,7 @@ pub(crate) enum Undelivered {
 
 /// A message, of any type, that waits for room in a mailbox.
 pub(crate) trait Held: Send {
-    /// Sends the message.
+    /// Tries again to send the message.
     ///
     /// # Errors
     /// Returns the message if the mailbox is still full.

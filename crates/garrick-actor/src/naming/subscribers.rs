@@ -37,8 +37,8 @@ impl<M: 'static> Subscribers<M> {
         self.roll.remove(address.id());
     }
 
-    /// Returns the number of subscribers that have not stopped, and removes the others. This checks
-    /// every subscriber.
+    /// Returns the number of subscribers that have not stopped, and removes the others. Each call
+    /// checks every subscriber.
     pub(super) fn count(&mut self) -> usize {
         self.roll.extract(|address| !address.is_stopped());
         self.sweep.done(self.roll.len());

@@ -37,7 +37,7 @@ pub(super) trait AnyService: Send {
 pub(crate) struct Service<M: 'static> {
     /// Actors of this node with their watches, by their numbers.
     own: BTreeMap<u64, (Address<M>, Watching)>,
-    /// Actors on other nodes, as in the last report to the subscribers. Empty if there are no
+    /// Actors on other nodes, as in the latest report to the subscribers. Empty if there are no
     /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
     subscribers: Vec<Address<Listing<M>>>,

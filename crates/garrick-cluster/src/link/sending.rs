@@ -29,7 +29,7 @@ pub(super) struct Frame {
     /// Number of entries other than messages, answers and refusals.
     pub(super) orders: u32,
     pub(super) carried: Carried,
-    /// Number of bytes in the frame that the session has added to its number of waiting bytes.
+    /// Number of bytes in the frame that the session counts as waiting.
     pub(super) charged: usize,
 }
 
@@ -126,9 +126,9 @@ impl Sending {
     /// is the number of entries that `begin` has returned. Returns true if the bytes of the batch
     /// were subtracted from the waiting bytes. Returns false if the batch has added entries.
     ///
-    /// Removes the frame if it is empty. An empty frame must not get a number of its own: by
-    /// convention, a frame without entries has the number of the frame before it, so the other node
-    /// would report the new number as a lost frame.
+    /// Removes the frame if it is empty. An empty frame must not get a new number: by convention, a
+    /// frame without entries has the number of the frame before it, so the other node would report
+    /// the new number as a lost frame.
     pub(super) fn undo_unused(&mut self, before: u32, waiting: usize) -> bool {
         let Some(open) = self.open.as_mut().filter(|open| open.entries == before) else {
             return false;
@@ -331,8 +331,8 @@ impl Sending {
         Ok(())
     }
 
-    /// Returns true if a frame and an order (a repeated request or report) with these numbers were
-    /// sent.
+    /// Returns true if a frame with the number `taken`, and an order (a repeated request or report)
+    /// with the number `orders`, were sent.
     pub(super) fn may_confirm(&self, taken: u64, orders: u64) -> bool {
         taken <= self.number && orders <= self.order
     }

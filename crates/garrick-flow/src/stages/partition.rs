@@ -18,7 +18,7 @@ pub struct Partition<T, F> {
     /// Number of free slots that each output channel will have after the plan is carried out. The
     /// vector is a field so that its memory is reused.
     room: Vec<usize>,
-    /// Number of slots of a full output that must become free before the stage is woken.
+    /// Number of slots that must become free in a full output before the stage is woken.
     wanted: usize,
 }
 

@@ -9,7 +9,7 @@ use crate::channel::{Line, Met, Side};
 use crate::post::StageId;
 
 /// The kind of thing that a sleeping stage waits for. If the stage waits for several kinds of
-/// things, the kind that is declared last counts.
+/// things, the kind that this enum declares last counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Lack {
     /// Something other than a channel, such as a timer or a future.

@@ -95,8 +95,8 @@ impl WarmUp {
         self.go_on(set, next, cx)
     }
 
-    /// Starts a trial of the next contender that needs a warm-up. If there is none, passes on the
-    /// set of contenders.
+    /// Starts a trial of the next contender that needs a warm-up. If there is none, sends the set
+    /// of contenders to the actor `rounds`, which continues with it.
     fn go_on(&mut self, mut set: Set, from: usize, cx: &Context<'_, Step>) -> Next {
         for index in from..set.entrants.len() {
             let entrant = &mut set.entrants[index];

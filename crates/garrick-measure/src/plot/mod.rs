@@ -26,7 +26,7 @@ pub(crate) use svg::{escape, style};
 /// lines.
 const SWEPT_MIN: usize = 3;
 
-/// Factor by which wall time and CPU time may differ before the wall time is drawn in a separate
+/// If wall time and CPU time differ by more than this factor, the wall time is drawn in a separate
 /// picture.
 const WALL_DIFFERS: f64 = 1.2;
 

@@ -108,7 +108,7 @@ impl Ready {
         self.head.load(Relaxed).addr() > WATCHED
     }
 
-    /// Returns true if probably no thread runs the worker or watches its ready stack.
+    /// Returns true if probably no thread runs the worker, and no thread watches its ready stack.
     pub(crate) fn is_parked(&self) -> bool {
         // Acquire: pairs with the Release in `try_park`; a thread that looks for the end of a
         // sponsor sees what the last sitter did before it left (sponsor/README.md, the end).

@@ -522,7 +522,8 @@ mod unpooled {
     }
 }
 
-/// Calls `found` for every cell of the worker `home`, in any order. Only this worker may call this.
+/// Calls `found` for every cell of the worker with the number `home`, in any order. Only this
+/// worker may call this function.
 pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
     if UNPOOLED {
         return unpooled_cells_of(home, &mut found);

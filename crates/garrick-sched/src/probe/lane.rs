@@ -303,8 +303,8 @@ impl Lane {
         }
     }
 
-    /// Counts a message that has waited for `time`. Its receiver is a task with the function table
-    /// `table`.
+    /// Counts a message that has waited for `time`. The receiver of the message is a task with the
+    /// function table `table`.
     pub(crate) fn waited(&self, table: &'static Table, time: Nanos) {
         if let Some(books) = &self.books {
             books.counted.waits.add(time, 1);
@@ -342,7 +342,8 @@ impl Lane {
         }
     }
 
-    /// Records that the worker runs no cells for some time, without going to sleep.
+    /// Records that the worker now stops running cells for some time, without going to sleep.
+    /// [`Lane::resumes`] records the end of this time.
     pub(crate) fn pauses(&self, progress: Progress, now: impl FnOnce() -> Nanos) {
         if let Some(books) = &self.books {
             books.rests(progress.at(now()));
@@ -461,9 +462,9 @@ impl Books {
     }
 
     /// Returns the number of slow turns of a timed activation. If the activation has several turns,
-    /// and other threads have noticed it at least twice, counts the turns that these threads have
-    /// seen running for at least [`SLOW_TURN`]. Otherwise uses the average duration of the turns:
-    /// counts all of them, or none.
+    /// and other threads have seen the activation running at least twice, counts the turns that
+    /// these threads have seen running for at least [`SLOW_TURN`]. Otherwise counts all turns if
+    /// their average duration is at least [`SLOW_TURN`], and else none.
     fn slow_turns(&self, timed: &Timed, picks: u32) -> u64 {
         let turns = timed.turns.max(1);
         let seen = self.sights().take(picks.wrapping_sub(1), picks);

@@ -82,8 +82,8 @@ pub(super) struct Registry {
     descriptions: HashMap<String, Description>,
     /// Bucket limits that the program has set, by the names of the histograms.
     limits: HashMap<String, Arc<[f64]>>,
-    /// The values of the series, by the keys that were used. There is one map for each kind of
-    /// metric.
+    /// The values of the series, by the keys (a name and labels) that the program has used. There
+    /// is one map for each kind of metric.
     handles: [HashMap<Key, Cell>; 3],
 }
 

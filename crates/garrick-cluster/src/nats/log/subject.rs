@@ -38,8 +38,8 @@ impl Kind {
     }
 }
 
-/// Returns the tokens for the name of a journal, separated by dots. Different names have different
-/// tokens.
+/// Returns the part of a NATS subject that stands for the name of a journal: one token for each
+/// part of the name, separated by dots. Different names have different tokens.
 pub(super) fn tokens(name: &str) -> String {
     let mut tokens = String::with_capacity(name.len());
     for byte in name.bytes() {

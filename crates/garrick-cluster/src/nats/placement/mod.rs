@@ -31,7 +31,8 @@ use crate::lock::lock;
 use crate::name::NodeName;
 use crate::placement::{Change, News, Placement, Request, VALUE_BYTES_MAX};
 
-/// Additional time after the time limit of a call. After this time, the runtime counts as stuck.
+/// Additional time after the time limit of a call. If a call has not ended after its time limit
+/// plus this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
 /// Maximum number of changes under way. Further changes wait.

@@ -12,7 +12,7 @@ pub(crate) enum Closing {
     /// decision about its commit, or if another worker runs the cell because this worker has lent
     /// it.
     Partly,
-    /// The worker has closed all its cells. Cells and messages that still come are dropped.
+    /// The worker has closed all its cells. Cells and messages that arrive later are dropped.
     All,
 }
 

@@ -1,5 +1,5 @@
-//! A sequence of steps that could have come instead of a certain step. The last step of the
-//! sequence races with that step.
+//! A sequence of steps that could have happened before a certain step of a run. The last step of
+//! the sequence races with this step: either of the two could have happened first.
 
 use super::order::{Order, commute};
 use crate::search::action::Action;

@@ -11,7 +11,7 @@ pub enum Coverage {
     /// search.
     Bounded,
     /// Two runs differ: equal choices did not lead to equal enabled actions. The search ended at
-    /// this step, counted from 0. So the system is not deterministic.
+    /// the step with the contained index, counted from 0. So the system is not deterministic.
     Diverged(usize),
 }
 
