@@ -58,10 +58,10 @@ fn with_open<R>(
 
 /// Access to a node: to its current sessions with other nodes, and to parts of its state.
 pub(crate) trait Lines: Send + Sync {
-    /// Pointer to the state of the node. The pointer is only compared.
+    /// Returns a pointer to the state of the node. The pointer is only compared.
     fn node(&self) -> *const ();
 
-    /// Identity of the cluster.
+    /// Returns the number that identifies the cluster.
     fn cluster(&self) -> u64;
 
     /// Returns the line (the interface) of the current session with a node. Returns `None` if there

@@ -52,7 +52,7 @@ pub(crate) enum EndOfFaults {
 pub struct Partition {
     /// Names of the nodes on one side of the partition. All other nodes are on the other side.
     pub(crate) nodes: Vec<String>,
-    /// Number of times that the partition may still begin.
+    /// Number of times that the partition can still begin.
     pub(crate) left: u32,
     /// Range of the time after which the partition heals.
     pub(crate) lasts: Range<Nanos>,
@@ -93,7 +93,7 @@ struct Failing {
 #[derive(Debug)]
 pub(crate) struct Crashing {
     pub(crate) node: String,
-    /// Number of times that the node may still crash.
+    /// Number of times that the node can still crash.
     pub(crate) left: u32,
     /// Range of the time after which the node starts again. `None` if the node stays down.
     pub(crate) restarts_after: Option<Range<Nanos>>,

@@ -36,11 +36,11 @@ pub(super) struct Frame {
 /// The parts of a frame that need an action if the frame is lost.
 #[derive(Default)]
 pub(super) struct Carried {
-    /// Numbers of this node's questions in the frame.
+    /// Numbers that identify the questions of this node in the frame.
     pub(super) questions: Vec<u64>,
     /// Places, in this node's table, of the exported addresses that the frame contains.
     pub(super) slots: Vec<Slot>,
-    /// Numbers of the other node's questions that the frame answers or refuses.
+    /// Numbers that identify the questions of the other node that the frame answers or refuses.
     pub(super) answers: Vec<u64>,
 }
 

@@ -13,7 +13,7 @@ pub(crate) fn hash(text: &str) -> u64 {
     mix(fnv)
 }
 
-/// A node that may own shards, with the hash of its name.
+/// A node that can own shards, with the hash of its name.
 pub(crate) struct Candidate {
     name: NodeName,
     hash: u64,

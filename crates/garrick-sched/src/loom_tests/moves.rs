@@ -13,7 +13,7 @@ use crate::runtime::turn::Turn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Task that records messages, on any thread.
+/// Task that records the messages that it receives. It can run on any thread.
 struct Traveller(Arc<Mutex<Vec<u32>>>, #[allow(dead_code)] super::Lives);
 
 impl Task for Traveller {

@@ -50,7 +50,7 @@ pub(crate) struct Looked {
     pub(crate) label: Option<String>,
 }
 
-/// Numbers of activations and turns that a worker has begun.
+/// The number of activations and the number of turns that a worker has begun.
 #[derive(Clone, Copy)]
 pub(crate) struct Progress {
     /// Number of activations that the worker has begun, modulo 2^32.
@@ -74,8 +74,8 @@ struct Activation {
     /// Index of the counters for the task's kind.
     place: usize,
     began: Nanos,
-    /// Numbers of activations and turns of the worker at the beginning of this activation. The
-    /// numbers include this activation, but not its turns.
+    /// The number of activations and the number of turns that the worker had begun when this
+    /// activation began. This activation is counted, but its turns are not.
     progress: Progress,
 }
 

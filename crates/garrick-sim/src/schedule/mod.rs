@@ -182,7 +182,7 @@ impl Schedule {
         }
     }
 
-    /// Returns true if the faults cease before the step with this number.
+    /// Returns true if all faults have ended before the step with the number `step`.
     pub(crate) fn have_faults_ceased(&self, sim: &Sim, step: usize) -> bool {
         match sim.faults_and_links().0.end {
             None => false,

@@ -33,7 +33,7 @@ const BLOCKING_THREADS: usize = if cfg!(garrick_loom) { 1 } else { 64 };
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StartError {
-    /// A pool with zero workers was requested.
+    /// A sponsor with zero workers was requested.
     NoWorkers,
     /// The process would have more than [`WORKERS_MAX`] workers.
     TooManyWorkers {

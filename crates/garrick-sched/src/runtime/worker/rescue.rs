@@ -178,7 +178,7 @@ impl Worker {
         (!message.is_null()).then(|| unsafe { wrap(pool, message) })
     }
 
-    /// Handles the mailbox of a lent cell that was in a run queue.
+    /// Handles the messages in the mailbox of a lent cell that was in a run queue.
     fn handle_mail(&self, visit: &mut Visit, left: &mut u32) -> Parted {
         let mut outcome = Outcome::Done;
         while let (Outcome::Done, Some((envelope, free, follows))) = (&outcome, visit.next_mail()) {

@@ -43,7 +43,7 @@ pub(super) struct DeadEnd<S> {
     pub(super) state: S,
 }
 
-/// A search for an order of the operations of one part.
+/// A search for an order of the operations on one independent part of the object.
 pub(super) struct Search<'a, M: Model> {
     model: &'a M,
     part: &'a Part<'a, M>,

@@ -5,7 +5,7 @@
 pub enum Coverage {
     /// The search has not ended.
     Unfinished,
-    /// All orders have been explored.
+    /// All orders of the steps have been explored.
     Everything,
     /// The maximum number of steps has ended some runs, or the maximum number of runs has ended the
     /// search.
