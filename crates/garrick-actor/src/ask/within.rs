@@ -306,8 +306,8 @@ impl Handle {
 /// The future can be dropped at any time, and its answer is then discarded.
 #[must_use = "the answer is lost unless you await the ask or call `wait`"]
 pub struct AskWithin<R: 'static> {
-    /// Pending answer, which the task that implements the question's time limit sends. `None` if no
-    /// answer can arrive because the system has shut down.
+    /// Pending answer. The sender of this answer is the task that implements the time limit of the
+    /// question. `None` if no answer can arrive because the system has shut down.
     ask: Option<Ask<Result<R, NoReply>>>,
 }
 

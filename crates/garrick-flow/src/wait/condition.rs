@@ -67,8 +67,8 @@ impl Condition {
     }
 
     /// If this condition waits for a bell (a wake-up flag), registers `stage` to be woken by the
-    /// bell. The channel ends of a condition on counts are registered by
-    /// [`End::arm`](super::end::End::arm).
+    /// bell. Does nothing for other conditions. [`End::arm`](super::end::End::arm) registers the
+    /// channel ends of a condition on counts.
     pub(super) fn arm_bell(&self, lines: &[Arc<Line>], stage: StageId) {
         if let Self::Rung { side, channel } = *self {
             lines[channel as usize].arm_bell(side, stage);

@@ -133,8 +133,8 @@ impl Actor for WarmUp {
     }
 }
 
-/// Evaluates a trial of `ops` operations. Continues with a new number of operations, or breaks with
-/// the final numbers of operations and rounds.
+/// Evaluates a trial of `ops` operations. Returns `Continue` with a new number of operations for
+/// the next trial, or `Break` with the final numbers of operations and rounds.
 fn fit(pace: Pace, size: Size, ops: u64, took: &Measured) -> ControlFlow<(u64, usize), u64> {
     let growth = 1e9 * pace.slice_s() / took.wall_ns.max(1.0);
     match size {

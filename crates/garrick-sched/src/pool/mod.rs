@@ -93,7 +93,7 @@ pub(crate) const fn envelope_room(step: u8) -> usize {
     ENVELOPE_BYTES[step as usize] - Envelope::HEADER_BYTES
 }
 
-/// A free block. If the block is for a cell, its second word is the place of the cell's state word,
+/// A free block. If the block is for a cell, its second word is where a cell has its state word,
 /// and is 0 while the block is free. The value 0 means that no worker owns the block. So code that
 /// walks over the slabs skips free blocks.
 struct Free {

@@ -181,8 +181,8 @@ unsafe fn place_of<M>(worker: &Worker, slot: *const Slot) -> *const u8 {
     }
 }
 
-/// Handles a request to move to another sponsor before the task of a new cell starts, if the oldest
-/// envelope in its mailbox contains such a request. Returns true if the cell must not run now,
+/// If the oldest envelope in the mailbox of a new cell requests a move to another sponsor, handles
+/// this request before the task of the cell starts. Returns true if the cell must not run now,
 /// because it was moved or requeued.
 fn moves_first(cell: CellPtr, worker: &Worker) -> bool {
     let tail = cell.mailbox_tail();
@@ -487,8 +487,8 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
     finish_turn(cell, worker, flow) == Next::Go
 }
 
-/// Finishes an activation of a cell whose mailbox is empty. The cell becomes idle, or is freed if
-/// it is unreachable.
+/// Finishes an activation of a cell whose mailbox is empty. If nothing can send a message to the
+/// cell any more, drops its task and frees the cell. Otherwise the cell becomes idle.
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {

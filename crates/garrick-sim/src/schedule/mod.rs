@@ -107,7 +107,7 @@ impl Schedule {
     }
 
     /// If messages have arrival times, lets time pass until `time`, even if a message could arrive
-    /// earlier. Fires the timers that are due.
+    /// earlier. Fires the timers that are due. Does nothing if messages have no arrival times.
     pub(crate) fn wait_until(
         &mut self,
         sim: &mut Sim,

@@ -406,10 +406,10 @@ impl Worker {
         Outcome::Failed(message)
     }
 
-    /// Recalls the cells that this worker has lent, after LENT was removed from its ready stack.
-    /// Returns two lists. The first contains cells whose tokens (the rights to notify this worker)
-    /// this worker has, and whose inboxes it must handle. The second contains cells for which other
-    /// workers have left work.
+    /// Recalls the cells that this worker has lent, after the mark LENT was removed from its ready
+    /// stack. Returns two lists. The first contains cells whose tokens (the rights to notify this
+    /// worker) this worker has, and whose inboxes it must handle. The second contains cells for
+    /// which other workers have left work.
     #[cold]
     pub(super) fn recall(&self) -> (Vec<CellPtr>, Vec<(CellPtr, Left)>) {
         let mut recalled = self.crew.recall(self.seat());
