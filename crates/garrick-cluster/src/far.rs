@@ -202,6 +202,10 @@ impl<M: Travels> Door for Own<M> {
         }
     }
 
+    fn is_stopped(&self) -> bool {
+        self.address().is_none_or(|address| address.is_stopped())
+    }
+
     fn watch(&self, notice: Notice) {
         match self.address() {
             Some(address) => address.forward_watch(notice),

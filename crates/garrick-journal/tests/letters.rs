@@ -8,7 +8,7 @@ use garrick_actor::{Address, Ended, NoReply, Reply, System};
 use garrick_journal::{
     BoxError, Decide, DurableActor, EventKind, Journal, Letter, MemoryLog, Stored,
 };
-use garrick_testkit::{silence_panics, wait};
+use garrick_testkit::{ends, silence_panics, wait};
 
 /// A durable actor that counts the letters it receives, and passes the letters it must send to a
 /// channel.
@@ -186,33 +186,35 @@ fn one_letter_to_a_receiver_is_under_way_and_comes_again_after_each_start() {
 
 #[test]
 fn a_full_mailbox_accepts_the_message_about_a_letter() {
-    for on_full in [OnFull::Wait, OnFull::Fail, OnFull::DropNewest] {
-        let log = MemoryLog::new();
-        let mailbox = || Mailbox::bounded(1, on_full).unwrap();
-        let crowded = |order| Order::Crowded(Box::new(order));
-        let (system, office, letters) = start_with(&log, mailbox());
-        for to in ["bob", "carol"] {
-            ask_when_there_is_room(&office, |reply| {
-                crowded(Order::Post(to, vec!["one", "two"], reply))
-            });
-        }
-        let first = [wait(&letters), wait(&letters)];
-        assert_eq!(first.each_ref().map(|letter| &*letter.to), ["bob", "carol"]);
-        // The next letter follows when the first one is confirmed.
-        assert!(ask_when_there_is_room(&office, |reply| crowded(
-            Order::Delivered(first[0].number, reply)
-        )));
-        let second = wait(&letters);
-        assert_eq!((&*second.to, &second.body[..]), ("bob", &b"two"[..]));
-        drop(office);
-        system.shutdown();
+    ends(|| {
+        for on_full in [OnFull::Wait, OnFull::Fail, OnFull::DropNewest] {
+            let log = MemoryLog::new();
+            let mailbox = || Mailbox::bounded(1, on_full).unwrap();
+            let crowded = |order| Order::Crowded(Box::new(order));
+            let (system, office, letters) = start_with(&log, mailbox());
+            for to in ["bob", "carol"] {
+                ask_when_there_is_room(&office, |reply| {
+                    crowded(Order::Post(to, vec!["one", "two"], reply))
+                });
+            }
+            let first = [wait(&letters), wait(&letters)];
+            assert_eq!(first.each_ref().map(|letter| &*letter.to), ["bob", "carol"]);
+            // The next letter follows when the first one is confirmed.
+            assert!(ask_when_there_is_room(&office, |reply| crowded(
+                Order::Delivered(first[0].number, reply)
+            )));
+            let second = wait(&letters);
+            assert_eq!((&*second.to, &second.body[..]), ("bob", &b"two"[..]));
+            drop(office);
+            system.shutdown();
 
-        // The messages about two letters come after a start.
-        let (system, office, letters) = start_with(&log, mailbox());
-        assert_eq!([wait(&letters), wait(&letters)], [second, first[1].clone()]);
-        drop(office);
-        system.shutdown();
-    }
+            // The messages about two letters come after a start.
+            let (system, office, letters) = start_with(&log, mailbox());
+            assert_eq!([wait(&letters), wait(&letters)], [second, first[1].clone()]);
+            drop(office);
+            system.shutdown();
+        }
+    });
 }
 
 #[test]

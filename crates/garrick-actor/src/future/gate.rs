@@ -35,7 +35,10 @@ impl<M: Send + 'static> Entry<M> {
         if let Some(entry) = known.0.upgrade() {
             return entry;
         }
-        shared.inner().closed = false;
+        let mut inner = shared.inner();
+        // The task may have ended in the meantime. Its mailbox stays closed.
+        inner.closed = inner.is_over;
+        drop(inner);
         Self::open(shared, &mut known, OnceLock::from(body))
     }
 

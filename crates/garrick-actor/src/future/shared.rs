@@ -22,7 +22,7 @@ use std::task::{Wake, Waker};
 
 use garrick_core::bell::{Bell, Call};
 use garrick_core::prefetch::prefetch;
-use garrick_sched::{Address, LetterReason, SendError, Turn, count_dead_letters};
+use garrick_sched::{Address, SendError, Turn, count_left_letters};
 
 use super::gate::Entry;
 use super::queue::Queue;
@@ -190,7 +190,7 @@ impl<M> Heir<M> {
 impl<M> Drop for Heir<M> {
     fn drop(&mut self) {
         let count = lock(&self.0).len() as u64;
-        count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
+        count_left_letters(type_name::<M>, count);
     }
 }
 

@@ -151,7 +151,7 @@ fn deleted_names_are_forgotten_by_the_server() {
     let proxy = Proxy::start(&server.address());
     let system = System::new().unwrap();
     let [here, cut_off] = [server.address(), proxy.address()].map(|address| {
-        let servers = NatsNet::builder(address).deleted_for(Duration::from_secs(1));
+        let servers = NatsNet::builder(address).deleted_for(Duration::from_secs(4));
         NatsPlacement::open(&system.handle(), servers, "test", "node").unwrap()
     });
     let mut here = User::new(&system.handle(), &here);

@@ -10,9 +10,9 @@ use crate::world::Nanos;
 pub(super) const GAP_SHARE: u64 = 8;
 /// Maximum number of turns in a gap: a group of turns of which one is measured.
 pub(super) const GAP_MAX: u64 = 256;
-/// Minimum time between two measured turns, in nanoseconds, after which the measuring starts anew.
-/// Normally, one of `n` turns is measured, and `n` grows. If at least this time has passed since the
-/// last measured turn, `n` is set to 1, so that every turn is measured, and then grows again.
+/// If at least this many nanoseconds have passed since the last measured turn, the measuring starts
+/// anew. Normally, one of `n` turns is measured, and `n` grows. A new start sets `n` to 1, so that
+/// every turn is measured, and then `n` grows again.
 const LONG: Nanos = 50_000;
 /// Divisor, in nanoseconds. If at least [`LONG`] nanoseconds have passed between two measured
 /// turns, this time divided by `SHARE_OF` is the new value of [`Clocking::share`]. The value is

@@ -115,6 +115,9 @@ pub trait Door: Send + Sync + Sized + 'static {
 
     /// Implements [`Address::is_stopped`]: returns true if the receiver behind the door has
     /// stopped. Returns false by default.
+    ///
+    /// Implement this method if addresses of the door may subscribe to something. A publisher keeps
+    /// a subscriber that refuses messages until the subscriber has stopped.
     fn is_stopped(&self) -> bool {
         false
     }

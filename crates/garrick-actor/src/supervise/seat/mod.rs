@@ -23,7 +23,10 @@ use std::mem;
 use std::sync::Arc;
 
 use garrick_core::quiet;
-use garrick_sched::{Flow, LetterReason, Orders, Task, Turn, cancel_timers_of, count_dead_letters};
+use garrick_sched::{
+    Flow, LetterReason, Orders, Task, Turn, cancel_timers_of, count_dead_letters,
+    count_left_letters,
+};
 
 use self::state::Seat;
 use super::facts::Facts;
@@ -302,7 +305,7 @@ impl<A: Actor> Care<A> {
     /// Drops the messages that were kept for the actor, and counts them as dead letters.
     fn drop_held(&mut self) {
         let letters = self.held.iter().filter(|message| A::is_letter(message));
-        count_dead_letters(A::name, LetterReason::Stopped, letters.count() as u64);
+        count_left_letters(A::name, letters.count() as u64);
         drop(mem::take(&mut self.held));
     }
 

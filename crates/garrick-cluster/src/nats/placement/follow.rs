@@ -8,7 +8,7 @@ use async_nats::jetstream::kv::{Entry, Store};
 use futures_util::StreamExt;
 use garrick_sched::{Nanos, RealWorld, World, nanos};
 use tokio::sync::watch;
-use tokio::time::{interval, sleep};
+use tokio::time::{Instant, interval_at, sleep};
 
 use super::Shared;
 use super::mirror::Told;
@@ -68,7 +68,6 @@ struct Silence {
 
 /// Watches the records until an error occurs. Returns the error's text.
 async fn follow_once(store: &Store, shared: &Shared, silence: &Silence) -> String {
-    let mut heard = silence.world.lease_now();
     // Before the watch: what comes later is told by it.
     let state = match store.stream.get_info().await {
         Ok(info) => info.state,
@@ -78,6 +77,7 @@ async fn follow_once(store: &Store, shared: &Shared, silence: &Silence) -> Strin
         Ok(news) => news,
         Err(error) => return with_sources(&error),
     };
+    let mut heard = silence.world.lease_now();
     if state.messages > 0 {
         shared.mirror().begin();
     } else if shared.mirror().clear(state.last_sequence) {
@@ -85,7 +85,8 @@ async fn follow_once(store: &Store, shared: &Shared, silence: &Silence) -> Strin
     } else {
         return "the server has an older state of the records".to_owned();
     }
-    let (mut looks, mut was_late) = (interval(LATE_AFTER), false);
+    let first_look = Instant::now() + LATE_AFTER;
+    let (mut looks, mut was_late) = (interval_at(first_look, LATE_AFTER), false);
     loop {
         let entry = tokio::select! {
             entry = news.next() => Some(entry),

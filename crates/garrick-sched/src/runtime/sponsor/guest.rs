@@ -42,10 +42,10 @@ const VISITS_SPARED: usize = 64;
 /// visit is a period in which a thread that waits for an answer runs a worker. A question takes 190
 /// ns with the two reads of the clock, and 113 ns without them.
 const UNTIMED_MAX: u32 = 7;
-/// Maximum number of attempts to take a worker that another thread runs. The attempts are made by a
-/// thread that waits for an answer. Together, they take longer than one short visit, which is a
-/// period in which a waiting thread runs a worker. Loom models make no further attempt, because
-/// further attempts would only add equivalent states.
+/// Maximum number of repeated attempts to take a worker that another thread runs, after a first
+/// attempt has failed. A thread that waits for an answer makes these attempts. Together, they take
+/// longer than one short visit (a period in which a waiting thread runs a worker). Loom models do
+/// not repeat the attempt, because that would only add equivalent states.
 const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
 /// Maximum number of questions in a row for which a thread does not try to take a worker that
 /// another thread runs. Each failed try about doubles the number of questions without a try, up to

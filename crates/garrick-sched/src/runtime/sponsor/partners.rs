@@ -79,7 +79,7 @@ impl Hand {
         // SAFETY: this hand has the seat.
         let closes = unsafe { self.crew.worker(seat).as_ref() }.is_closing();
         if closes {
-            // The sponsor ends, and this worker has reported that it has no more work.
+            // The sponsor ends, and another thread closes the cells of this worker.
             self.crew.hand_over(seat);
         }
         !closes

@@ -7,10 +7,10 @@ use super::Worker;
 pub(crate) enum Closing {
     /// The worker has not begun to close its cells.
     No,
-    /// The worker has closed the cells that it can close now. It cannot close a cell yet if a turn
-    /// of the cell is away (it blocks while the worker runs other cells), if a turn waits for a
-    /// decision about its commit, or if another worker runs the cell because this worker has lent
-    /// it.
+    /// The worker waits for some of its cells. If turns of these cells are away (they block while
+    /// the worker runs other cells) or wait for a decision about their commit, the worker has closed
+    /// all other cells. If another worker runs cells that this worker has lent, this worker has
+    /// closed no cell yet.
     Partly,
     /// The worker has closed all its cells. Cells and messages that arrive later are dropped.
     All,
