@@ -8,6 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Poll;
 
 use garrick_actor::supervise::{Decision, Restart, Strategy, Supervisor, Tree};
+use garrick_actor::system::LetterReason;
 use garrick_actor::{
     Address, AsyncActor, AsyncContext, Incoming, Local, Next, NoReply, Reply, System, behavior,
 };
@@ -234,6 +235,24 @@ fn a_restart_drops_the_future_and_wakers_of_the_old_one_are_harmless() {
     settle(&local);
     assert_eq!(guests.load(Ordering::Relaxed), 0);
     assert!(child.is_stopped());
+}
+
+#[test]
+fn what_a_supervised_actor_has_not_received_is_dead_letters_with_the_reason_of_its_end() {
+    let (_, local) = common::local();
+    let handle = local.handle();
+    let tree = tree(&local);
+    let child = local.actor(|mailbox: Incoming<u32>| async move {
+        pending::<()>().await;
+        drop(mailbox);
+    });
+    let child = child.supervised_by(&tree).spawn().unwrap();
+    (0..3).for_each(|n| child.send(n).unwrap());
+    settle(&local);
+    drop(local);
+    let letters = handle.sample().letters;
+    let letters: Vec<_> = letters.iter().map(|l| (l.reason, l.count)).collect();
+    assert_eq!(letters, [(LetterReason::ShutDown, 3)]);
 }
 
 #[test]
