@@ -113,8 +113,8 @@ impl Worker {
         }
     }
 
-    /// Sends a message to a cell that is possibly scheduled already. No thread uses the inbox of the
-    /// cell (the mailbox for messages of other threads).
+    /// Sends a message to a cell that is possibly scheduled already. No thread uses the inbox of
+    /// the cell (the mailbox for messages of other threads).
     #[inline(never)]
     fn send_on_busy<M: 'static>(&self, cell: CellPtr, message: M) -> Result<(), SendError<M>> {
         if cell.home() != self.sends_at.get() || cell.state().is_stopped() {

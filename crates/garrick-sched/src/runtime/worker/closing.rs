@@ -8,9 +8,9 @@ pub(crate) enum Closing {
     /// The worker has not begun to close its cells.
     No,
     /// The worker waits for some of its cells. If turns of these cells are away (they block while
-    /// the worker runs other cells) or wait for a decision about their commit, the worker has closed
-    /// all other cells. If another worker runs cells that this worker has lent, this worker has
-    /// closed no cell yet.
+    /// the worker runs other cells) or wait for a decision about their commit, the worker has
+    /// closed all other cells. If another worker runs cells that this worker has lent, this worker
+    /// has closed no cell yet.
     Partly,
     /// The worker has closed all its cells. Cells and messages that arrive later are dropped.
     All,

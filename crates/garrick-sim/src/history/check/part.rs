@@ -56,9 +56,9 @@ impl<'h, M: Model> Part<'h, M> {
     }
 }
 
-/// Splits a history by the independent parts of the modelled object, such as the keys of a map. Each
-/// result contains the calls to one part. The results with the fewest calls come first, because
-/// checking them takes little work and reveals most faults.
+/// Splits a history by the independent parts of the modelled object, such as the keys of a map.
+/// Each result contains the calls to one part. The results with the fewest calls come first,
+/// because checking them takes little work and reveals most faults.
 pub(super) fn split<'h, M: Model>(model: &M, history: &'h HistoryOf<M>) -> Vec<Part<'h, M>> {
     let entries = || {
         let all = history.operations().iter().enumerate();
