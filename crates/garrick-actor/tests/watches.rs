@@ -3,10 +3,9 @@
 
 mod common;
 
-use std::sync::Arc;
-
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Incoming, Local};
+use garrick_testkit::notices_kept;
 
 /// Number of watches that are cancelled.
 const WATCHES: usize = 1_000;
@@ -25,13 +24,7 @@ impl Actor for Idle {
 
 /// Watches an actor many times, and cancels each watch. Checks that the notices do not pile up.
 fn watch_and_cancel(local: &Local, watched: &Address<u32>) {
-    let alive = Arc::new(());
-    for _ in 0..WATCHES {
-        let alive = alive.clone();
-        watched.watch(move |_| drop(alive)).cancel();
-        local.run();
-    }
-    let kept = Arc::strong_count(&alive) - 1;
+    let kept = notices_kept(watched, WATCHES, || local.run());
     assert!(kept <= KEPT_MAX, "{kept} notices are kept");
 }
 

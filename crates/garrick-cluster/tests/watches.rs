@@ -10,7 +10,7 @@ use garrick_actor::naming::Key;
 use garrick_actor::{Actor, Address, Context, Local, System};
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Entities, Kind, KindOptions, LocalNet, NameError, Node, Wire};
-use garrick_testkit::{ByHand, ms};
+use garrick_testkit::{ByHand, ms, notices_kept};
 
 #[derive(Wire, Clone)]
 #[wire(name = "test.Job")]
@@ -96,13 +96,7 @@ impl Place {
 
     /// Watches an actor many times, and cancels each watch. Checks that the notices do not pile up.
     fn watch_and_cancel(&self, watched: &Address<Job>) {
-        let alive = Arc::new(());
-        for _ in 0..WATCHES {
-            let alive = alive.clone();
-            watched.watch(move |_| drop(alive)).cancel();
-            self.local.run();
-        }
-        let kept = Arc::strong_count(&alive) - 1;
+        let kept = notices_kept(watched, WATCHES, || self.local.run());
         assert!(kept <= KEPT_MAX, "{kept} notices are kept");
     }
 

@@ -2,10 +2,10 @@
 //! hang, panics on purpose, and folders for files. Other helpers read the process's CPU time and
 //! memory on Linux.
 //!
-//! A crate depends on `garrick-testkit` as a dev-dependency, for the tests in the folder `tests` of
-//! the crate. The unit tests of a crate cannot use `garrick-testkit` if `garrick-testkit` itself
-//! depends on this crate. Cargo would build the crate twice, and the types in its unit tests would
-//! differ from the types that `garrick-testkit` uses.
+//! A crate depends on `garrick-testkit` as a dev-dependency, for its tests. The unit tests of a
+//! crate cannot use `garrick-testkit` if `garrick-testkit` itself depends on this crate. Cargo
+//! would build the crate twice, and the types in its unit tests would differ from the types that
+//! `garrick-testkit` uses.
 #![forbid(unsafe_code)]
 
 mod world;
@@ -22,6 +22,8 @@ mod process;
 
 mod settings;
 
+mod watches;
+
 pub use {
     drops::{Bomb, OnDrop},
     hang::{HANGS_AFTER, alone, ends, ends_alone, ends_or, wait},
@@ -29,5 +31,6 @@ pub use {
     place::Place,
     process::{assert_asleep, resident_bytes, this_thread},
     settings::{seeds, setting},
+    watches::notices_kept,
     world::{ByHand, ms},
 };

@@ -175,9 +175,8 @@ impl<M: Travels> Door for Entrance<M> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use garrick_actor::{Local, Next, behavior};
+    use garrick_testkit::notices_kept;
 
     use super::*;
 
@@ -186,12 +185,7 @@ mod tests {
         let local = Local::new().unwrap();
         let region = local.spawn(behavior(|_: RegionMsg<u64>, _| Next::Continue));
         let watched = region_address(region);
-        let alive = Arc::new(());
-        for _ in 0..1_000 {
-            let alive = alive.clone();
-            watched.watch(move |_| drop(alive)).cancel();
-            local.run();
-        }
-        assert!(Arc::strong_count(&alive) <= 1 + 2 * 8);
+        let kept = notices_kept(&watched, 1_000, || local.run());
+        assert!(kept <= 2 * 8, "{kept}");
     }
 }

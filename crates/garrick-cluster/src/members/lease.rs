@@ -259,17 +259,15 @@ impl Tenure {
 #[cfg(test)]
 mod tests {
     use std::future::Future;
-    use std::io;
     use std::pin::Pin;
-    use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
     use std::sync::mpsc::{Receiver, Sender, channel};
     use std::sync::{Arc, Mutex};
     use std::task::{self, Wake, Waker};
-    use std::thread::{self, JoinHandle};
+    use std::thread;
+    use std::time::Duration;
 
     use garrick_actor::{Actor, Address, Ask, Context, NoReply, Reply, System};
-    use garrick_sched::{Nanos, RealWorld, ThreadSpec, World};
-    use garrick_testkit::silence_panics;
+    use garrick_testkit::{ByHand, silence_panics};
 
     use super::{Lease, Tenure, lock};
 
@@ -301,37 +299,9 @@ mod tests {
         }
     }
 
-    /// A world whose clock for leases shows the time that the test has set.
-    struct Clock {
-        real: Arc<dyn World>,
-        time: Arc<AtomicU64>,
-    }
-
-    impl World for Clock {
-        fn now(&self) -> Nanos {
-            self.real.now()
-        }
-
-        fn lease_now(&self) -> Nanos {
-            self.time.load(SeqCst)
-        }
-
-        fn seed(&self) -> u64 {
-            self.real.seed()
-        }
-
-        fn spawn_thread(
-            &self,
-            spec: ThreadSpec,
-            body: Box<dyn FnOnce() + Send>,
-        ) -> io::Result<JoinHandle<()>> {
-            self.real.spawn_thread(spec, body)
-        }
-    }
-
     /// A system with one worker, on which a turn of a [`Late`] waits until its lease is valid.
     struct Scene {
-        time: Arc<AtomicU64>,
+        clock: Arc<ByHand>,
         lease: Arc<Lease>,
         tenure: Arc<Tenure>,
         asked: Ask<()>,
@@ -341,13 +311,9 @@ mod tests {
 
     impl Scene {
         fn new() -> Self {
-            let time = Arc::new(AtomicU64::new(30));
-            let real = RealWorld::shared();
-            let world = Clock {
-                real,
-                time: Arc::clone(&time),
-            };
-            let system = System::builder().workers(1).world(Arc::new(world));
+            let clock = ByHand::new();
+            clock.advance(Duration::from_nanos(30));
+            let system = System::builder().workers(1).world(clock.clone());
             let system = system.start().unwrap();
             let lease = Arc::new(Lease::new());
             lease.renew(10, 0);
@@ -361,7 +327,7 @@ mod tests {
                 thread::yield_now();
             }
             Self {
-                time,
+                clock,
                 lease,
                 tenure,
                 asked,
@@ -429,7 +395,7 @@ mod tests {
         scene.while_busy(|| {
             scene.lease.renew(40, 30);
             assert_eq!(scene.lease.held_turns(), 0);
-            scene.time.store(50, SeqCst);
+            scene.clock.advance(Duration::from_nanos(20));
         });
         // The worker has finished the long turn, and looked at the held one.
         scene.while_busy(|| assert_eq!(scene.lease.held_turns(), 1));

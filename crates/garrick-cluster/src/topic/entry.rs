@@ -41,9 +41,8 @@ impl<M: Travels> Door for Entry<M> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use garrick_actor::{Local, Next, behavior};
+    use garrick_testkit::notices_kept;
 
     use super::*;
 
@@ -52,12 +51,7 @@ mod tests {
         let local = Local::new().unwrap();
         let agent = local.spawn(behavior(|_: ToAgent<u64>, _| Next::Continue));
         let watched = entry(&agent);
-        let alive = Arc::new(());
-        for _ in 0..1_000 {
-            let alive = alive.clone();
-            watched.watch(move |_| drop(alive)).cancel();
-            local.run();
-        }
-        assert!(Arc::strong_count(&alive) <= 1 + 2 * 8);
+        let kept = notices_kept(&watched, 1_000, || local.run());
+        assert!(kept <= 2 * 8, "{kept}");
     }
 }
