@@ -14,6 +14,7 @@ use garrick_core::prim::{
 
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::gate::Gate;
+use crate::pool;
 
 /// The maximum number of workers that a process can have at the same time: 4,095.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
@@ -212,7 +213,9 @@ impl Remote {
             let before = with_place(number.0, |place| place.swap(remote, AcqRel));
             debug_assert!(before.is_null(), "a number is made once");
         }
-        Some(Home::new(number.0))
+        let home = Home::new(number.0);
+        pool::enter(home);
+        Some(home)
     }
 
     /// Releases the number of a worker, so that another worker can get this number. No cell may
@@ -220,6 +223,7 @@ impl Remote {
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
         *remote.place() = None;
+        pool::leave(home);
         with_numbers(|(free, _)| free.push(home.number()));
     }
 

@@ -5,21 +5,23 @@
 //! allocates from its own lists and frees to them without atomics. If a list contains more than two
 //! batches, one batch moves to the depot. If a list is empty, a batch moves from the depot to the
 //! list. So blocks that were freed by another thread come back in batches. Blocks are parts of
-//! slabs, which keep their addresses until the process exits. So the memory of a cell stays valid
-//! even if addresses of the cell outlive its system. If no block of a slab is used for some time,
-//! the pages of the slab are given back to the operating system (`reclaim`).
+//! slabs (`slab`), which keep their addresses until the process exits. So the memory of a cell
+//! stays valid even if addresses of the cell outlive its system. If no block of a slab is used for
+//! some time, the pages of the slab are given back to the operating system (`reclaim`).
+
+mod slab;
 
 mod reclaim;
 
 pub(crate) use reclaim::{reclaim, time_left, watch};
 
-use garrick_core::prim::unmodelled::{AtomicU64, AtomicUsize, Mutex, MutexGuard, Relaxed};
-use std::alloc::{self, Layout};
+use garrick_core::prim::unmodelled::{AtomicU64, Mutex, MutexGuard, Relaxed};
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 use std::sync::PoisonError;
 
 use self::reclaim::Reclaim;
+use self::slab::{Fresh, MARKS, Mark, Slab, blocks_of};
 use crate::cell::{CellPtr, Envelope, Header, Home, Kind};
 
 /// Size limit in bytes. For cells of up to this size (including the header), there is a size class
@@ -47,11 +49,6 @@ const CLASSES: usize = CELL_CLASSES + ENVELOPE_BYTES.len();
 /// Number of blocks in a batch. Blocks move in batches between a thread and the depot (the free
 /// blocks that all threads share).
 const BATCH: u32 = 128;
-/// Size in bytes of a slab, which is the piece of memory that is divided into blocks. Only pages
-/// that are accessed use physical memory.
-const SLAB_BYTES: usize = 1 << 20;
-/// Alignment of slabs (large pieces of memory), which is also the largest alignment of a block.
-const SLAB_ALIGN: usize = 4096;
 
 /// Returns the size class of a block for a cell of `bytes` bytes, including the header of the cell.
 #[inline]
@@ -134,54 +131,6 @@ impl Rest {
     };
 }
 
-/// The record of a slab (a large piece of memory with many blocks), for code that visits all cells.
-#[derive(Clone, Copy)]
-struct Slab {
-    base: *mut u8,
-    class: usize,
-}
-
-// SAFETY: a slab stays mapped, and walking reads atomics only.
-unsafe impl Send for Slab {}
-
-impl Slab {
-    /// Returns the number of blocks into which the slab (large piece of memory) was divided so far.
-    /// The value may be outdated, but it includes all cells of this thread.
-    fn carved(&self) -> usize {
-        let bytes = class_bytes(self.class);
-        // SAFETY: the end of a slab of that class.
-        let mark = unsafe { mark_at(slab_end(self.base, self.class)) }.load(Relaxed);
-        mark.saturating_sub(self.base.addr()) / bytes
-    }
-}
-
-/// Returns the number of blocks in a slab (a large piece of memory) of the size class `class`.
-fn blocks_of(class: usize) -> usize {
-    SLAB_BYTES / class_bytes(class)
-}
-
-/// Returns the address at which the blocks of a slab (a large piece of memory) end.
-///
-/// # Safety
-/// A slab of `class` begins at `base`.
-unsafe fn slab_end(base: *mut u8, class: usize) -> *mut u8 {
-    // SAFETY: by contract; its blocks lie side by side.
-    unsafe { base.add(blocks_of(class) * class_bytes(class)) }
-}
-
-/// Returns the mark of the slab (large piece of memory) whose blocks end at `end`. The mark is the
-/// address up to which the slab is divided into blocks, or 0 if there are no blocks. Written by the
-/// thread that divides the slab. A walk over the slab stops at the mark.
-///
-/// # Safety
-/// A slab ends at `end`.
-unsafe fn mark_at<'a>(end: *mut u8) -> &'a AtomicUsize {
-    debug_assert!(end.cast::<AtomicUsize>().is_aligned(), "blocks are aligned");
-    // SAFETY: behind the last block there is room for a word, see `Depot::new_slab`, which is
-    // zeroed, aligned because blocks are, and only ever used as this atomic.
-    unsafe { &*end.cast::<AtomicUsize>() }
-}
-
 struct Depot {
     /// Full batches of free blocks, by size class.
     batches: [Vec<List>; CLASSES],
@@ -191,6 +140,9 @@ struct Depot {
     rests: [Vec<Rest>; CLASSES],
     /// All slabs (large pieces of memory, divided into blocks) of the process.
     slabs: Vec<Slab>,
+    fresh: Fresh,
+    /// For each mark, the number of claimed homes (numbers of workers) that have it.
+    owners: [u16; MARKS],
     reclaim: Reclaim,
 }
 
@@ -208,17 +160,40 @@ fn depot() -> MutexGuard<'static, Depot> {
     DEPOT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The free blocks of one thread, by size class.
+/// The free blocks of one worker, or of one thread that is not a worker, by size class.
 pub(crate) struct Pool {
     lists: [Cell<List>; CLASSES],
     rests: [Cell<Rest>; CLASSES],
+    /// The mark of the worker, in all regions that contain a block of this pool or a cell of the
+    /// worker. A thread that is not a worker owns no cells, and has no mark.
+    mark: Option<Mark>,
 }
 
 impl Pool {
+    /// Creates a pool for a thread that is not a worker.
     pub(crate) const fn new() -> Self {
         Self {
             lists: [const { Cell::new(List::EMPTY) }; CLASSES],
             rests: [const { Cell::new(Rest::EMPTY) }; CLASSES],
+            mark: None,
+        }
+    }
+
+    /// Creates the pool of a worker, with which [`cells_of`] finds the cells of the worker.
+    pub(crate) fn of(home: Home) -> Self {
+        let mut pool = Self::new();
+        if !UNPOOLED {
+            pool.mark = Some(Mark::of(home));
+        }
+        pool
+    }
+
+    /// Marks a block that comes to this pool.
+    #[inline]
+    fn mark(&self, block: NonNull<u8>) {
+        if let Some(mark) = self.mark {
+            // SAFETY: blocks are parts of slabs.
+            unsafe { mark.set(block.as_ptr()) };
         }
     }
 
@@ -294,6 +269,9 @@ impl Pool {
             let mut depot = depot();
             if let Some(batch) = depot.pop(class) {
                 drop(depot);
+                if class < CELL_CLASSES {
+                    self.mark_all(batch);
+                }
                 self.lists[class].set(batch);
                 return self.take(class);
             }
@@ -310,12 +288,24 @@ impl Pool {
         let Rest { at, end } = self.rests[class].get();
         // SAFETY: a rest holds a whole number of blocks, at least one here.
         let next = unsafe { at.add(class_bytes(class)) };
-        // Relaxed: a thread that looks for its own cells has got them from here on, and so sees the
-        // mark.
-        // SAFETY: the end of a rest is that of its slab.
-        unsafe { mark_at(end) }.store(next.addr(), Relaxed);
+        // SAFETY: this thread has the rest of the slab.
+        unsafe { slab::set_carved(at, next) };
         self.rests[class].set(Rest { at: next, end });
-        NonNull::new(at).expect("a slab is not at address 0")
+        let block = NonNull::new(at).expect("a slab is not at address 0");
+        if class < CELL_CLASSES {
+            self.mark(block);
+        }
+        block
+    }
+
+    /// Marks all blocks of a list that comes from the depot.
+    fn mark_all(&self, list: List) {
+        let mut block = list.head;
+        while let Some(free) = NonNull::new(block) {
+            self.mark(free.cast());
+            // SAFETY: a block of a list that is ours holds its link.
+            block = unsafe { free.as_ref().next };
+        }
     }
 
     /// Takes a block for a cell of the size class `class`. The block is uninitialized, except for
@@ -339,6 +329,17 @@ impl Pool {
         cell.poison();
         // SAFETY: by contract.
         unsafe { self.give(class, cell.0.cast()) };
+    }
+
+    /// Gives the block of a closed cell back to this pool. The cell may have belonged to another
+    /// worker.
+    ///
+    /// # Safety
+    /// As for [`Pool::give_cell`].
+    pub(crate) unsafe fn give_cell_of_any(&self, class: usize, cell: CellPtr) {
+        self.mark(cell.0.cast());
+        // SAFETY: by contract.
+        unsafe { self.give_cell(class, cell) };
     }
 
     /// Takes an empty envelope with room for `capacity` messages. `step` is the index of the
@@ -396,32 +397,37 @@ impl Depot {
             batches: [const { Vec::new() }; CLASSES],
             rests: [const { Vec::new() }; CLASSES],
             slabs: Vec::new(),
+            fresh: Fresh::NONE,
+            owners: [0; MARKS],
             reclaim: Reclaim::CALM,
         }
     }
 
     fn new_slab(&mut self, class: usize) -> Rest {
-        let blocks = blocks_of(class);
-        // Aligned by hand: if the allocator aligns the memory, the standard library writes every
-        // zero itself.
-        let layout = Layout::from_size_align(SLAB_BYTES + SLAB_ALIGN, 16).expect("constants");
-        // SAFETY: the layout is not empty.
-        let start = unsafe { alloc::alloc_zeroed(layout) };
-        if start.is_null() {
-            alloc::handle_alloc_error(layout);
-        }
-        // SAFETY: less than the alignment, which there is room for before the slab, and at least 16
-        // less, which leaves room for its mark.
-        let base = unsafe { start.add(start.align_offset(SLAB_ALIGN)) };
-        self.slabs.push(Slab { base, class });
-        if class < CELL_CLASSES {
-            CELLS_OUT.fetch_add(blocks as u64, Relaxed);
+        let slab = self.fresh.take(class);
+        self.slabs.push(slab);
+        let out = if class < CELL_CLASSES {
+            &CELLS_OUT
         } else {
-            ENVELOPES_OUT.fetch_add(blocks as u64, Relaxed);
+            &ENVELOPES_OUT
+        };
+        out.fetch_add(blocks_of(class) as u64, Relaxed);
+        slab.rest()
+    }
+
+    /// Counts a home (number of a worker) that has the mark.
+    fn enter(&mut self, mark: Mark) {
+        self.owners[mark.index()] += 1;
+    }
+
+    /// Removes the mark from all slabs if no home (number of a worker) has it any more.
+    fn leave(&mut self, mark: Mark) {
+        self.owners[mark.index()] -= 1;
+        if self.owners[mark.index()] == 0 {
+            for slab in self.slabs.iter().filter(|slab| slab.class < CELL_CLASSES) {
+                slab.unmark(mark);
+            }
         }
-        // SAFETY: the slab was made just now.
-        let end = unsafe { slab_end(base, class) };
-        Rest { at: base, end }
     }
 
     fn free_blocks(&self, classes: std::ops::Range<usize>) -> u64 {
@@ -522,26 +528,61 @@ mod unpooled {
     }
 }
 
+/// Prepares a number that was claimed for a worker. Called before the worker can have cells.
+pub(crate) fn enter(home: Home) {
+    if !UNPOOLED {
+        depot().enter(Mark::of(home));
+    }
+}
+
+/// Forgets where a worker had cells. Called before its number is released. The worker has no pool
+/// and no cells any more.
+pub(crate) fn leave(home: Home) {
+    if !UNPOOLED {
+        depot().leave(Mark::of(home));
+    }
+}
+
+/// Records that a cell has come to its worker from elsewhere, so that [`cells_of`] finds the cell.
+/// Called by this worker, or by the creator of the cell while the worker cannot close.
+#[inline]
+pub(crate) fn mark(cell: CellPtr) {
+    if !UNPOOLED {
+        // SAFETY: the block of a cell is part of a slab.
+        unsafe { Mark::of(cell.home()).set(cell.0.cast().as_ptr()) };
+    }
+}
+
 /// Calls `found` for every cell of the worker with the number `home`, in any order. Only this
-/// worker may call this function.
-pub(crate) fn cells_of(home: Home, mut found: impl FnMut(CellPtr)) {
+/// worker may call this function. Reads the regions of slabs in which the worker has had blocks, so
+/// the time does not depend on the cells of other workers elsewhere.
+pub(crate) fn cells_of(home: Home, found: impl FnMut(CellPtr)) {
+    cells_in(Some(Mark::of(home)), home, found);
+}
+
+/// Returns true if a cell belongs to the worker with the number `home`, which may never have had a
+/// pool. Reads all blocks of the process.
+pub(crate) fn has_cells(home: Home) -> bool {
+    let mut has_some = false;
+    cells_in(None, home, |_| has_some = true);
+    has_some
+}
+
+/// Calls `found` for every cell of the worker `home` in the regions that have the mark, or in all
+/// regions if there is none.
+fn cells_in(mark: Option<Mark>, home: Home, mut found: impl FnMut(CellPtr)) {
     if UNPOOLED {
         return unpooled_cells_of(home, &mut found);
     }
     let slabs = depot().slabs.clone();
     for slab in slabs.iter().filter(|slab| slab.class < CELL_CLASSES) {
-        let bytes = class_bytes(slab.class);
-        for index in 0..slab.carved() {
-            // SAFETY: inside the slab, which is zeroed where no cell ever was; the state word of a
-            // block is an atomic at all times.
-            let cell = CellPtr(unsafe {
-                NonNull::new_unchecked(slab.base.add(index * bytes).cast::<Header>())
-            });
-            // SAFETY: inside of the slab.
+        slab.each_block(mark, |cell| {
+            // SAFETY: a block of a slab, which is zeroed where no cell ever was; the state word of
+            // a block is an atomic at all times.
             if unsafe { Header::home_of_block(cell.0) } == home {
                 found(cell);
             }
-        }
+        });
     }
 }
 

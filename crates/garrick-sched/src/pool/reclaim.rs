@@ -24,10 +24,8 @@ use std::time::{Duration, Instant};
 
 use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
 
-use super::{
-    BATCH, CLASSES, Depot, Free, List, Rest, SLAB_BYTES, UNPOOLED, blocks_of, class_bytes, depot,
-    mark_at, slab_end,
-};
+use super::slab::{SLAB_BYTES, Slab, blocks_of};
+use super::{BATCH, CLASSES, Depot, Free, List, UNPOOLED, class_bytes, depot};
 
 /// Time for which blocks must be unused before their memory is given back to the operating system.
 const UNUSED_FOR: Duration = Duration::from_secs(2);
@@ -392,13 +390,10 @@ impl Depot {
                     return false;
                 };
                 give_back(slab.base, blocks_of(class) * class_bytes(class));
-                // SAFETY: a slab of that class.
-                let end = unsafe { slab_end(slab.base, class) };
-                // Relaxed: nobody has a cell in there, and the next carving thread gets the rest
-                // under the depot's lock.
-                // SAFETY: the end of a slab.
-                unsafe { mark_at(end) }.store(0, Relaxed);
-                self.rests[class].push(Rest { at: slab.base, end });
+                let base = slab.base;
+                let slab = Slab { base, class };
+                slab.clear();
+                self.rests[class].push(slab.rest());
                 sweep.held -= blocks_of(class) as u64;
                 sweep.given += 1;
                 sweep.pass = Pass::Zapping;
@@ -411,11 +406,13 @@ impl Depot {
 #[cfg(all(test, target_os = "linux"))]
 #[cfg(not(any(garrick_loom, garrick_no_pool, garrick_portable)))]
 mod tests {
+    use super::super::slab::set_carved;
     use super::*;
 
-    /// Size class of envelopes that have 4,096 bytes. A slab (large piece of memory) contains 256
-    /// of these envelopes, which are two batches.
+    /// Size class of envelopes that have 4,096 bytes.
     const CLASS: usize = CLASSES - 1;
+    /// Number of these envelopes in a slab (large piece of memory), which is almost two batches.
+    const BLOCKS: usize = blocks_of(CLASS);
 
     /// Creates a depot (free blocks that all threads share) with `slabs` slabs. All blocks are
     /// free, except the blocks whose numbers are in `used`.
@@ -465,8 +462,9 @@ mod tests {
 
     /// Returns the number of blocks in the lists of the depot (the free blocks that all threads
     /// share).
-    fn listed(depot: &Depot) -> u32 {
-        depot.batches[CLASS].iter().map(|list| list.count).sum()
+    fn listed(depot: &Depot) -> usize {
+        let counts = depot.batches[CLASS].iter().map(|list| list.count);
+        counts.sum::<u32>() as usize
     }
 
     #[test]
@@ -474,10 +472,12 @@ mod tests {
         let mut depot = depot_of(5, &[]);
         let slab = depot.slabs[0];
         assert_eq!(slab.carved(), 0);
-        // SAFETY: the slab's end.
-        let mark = unsafe { mark_at(slab_end(slab.base, CLASS)) };
         for blocks in [1, 3, blocks_of(CLASS)] {
-            mark.store(slab.base.addr() + blocks * class_bytes(CLASS), Relaxed);
+            // SAFETY: as far as the end of the slab, which nobody else divides.
+            unsafe {
+                let next = slab.base.add(blocks * class_bytes(CLASS));
+                set_carved(slab.base, next);
+            }
             assert_eq!(slab.carved(), blocks);
         }
         // A slab that nobody uses is not carved any more.
@@ -495,9 +495,10 @@ mod tests {
 
     #[test]
     fn a_slab_of_which_one_block_is_used_stays_with_all_others() {
-        let mut depot = depot_of(6, &[3, 3 * 256 + 255]);
+        let mut depot = depot_of(6, &[3, 4 * BLOCKS - 1]);
         sweep(&mut depot);
-        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (4, 2 * 255));
+        let left = 2 * (BLOCKS - 1);
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (4, left));
         // No block is there twice.
         let mut blocks = Vec::new();
         while let Some(list) = depot.pop(CLASS) {
@@ -510,7 +511,7 @@ mod tests {
         }
         blocks.sort_unstable();
         blocks.dedup();
-        assert_eq!(blocks.len(), 2 * 255);
+        assert_eq!(blocks.len(), left);
     }
 
     #[test]
@@ -522,7 +523,7 @@ mod tests {
         }
         let due = Instant::now() + UNUSED_FOR;
         while depot.reclaim_step(due) {}
-        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (2, 4 * 256));
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (2, 4 * BLOCKS));
     }
 
     #[test]
@@ -533,13 +534,17 @@ mod tests {
             assert!(depot.reclaim_step(due));
         }
         let all = free(&depot);
-        // Two batches came after the watch had begun, and are no part of this.
-        for n in 1..=3 {
+        // Two lists came after the watch had begun, and are no part of this. The newest one is not
+        // a full batch.
+        let full = BATCH as usize;
+        let mut left = all;
+        for expected in [5 * BLOCKS % full, full, full] {
             let taken = depot.pop(CLASS).map_or(0, |list| list.count);
-            assert_eq!(taken, BATCH);
-            assert_eq!(free(&depot), all - n * u64::from(BATCH));
+            assert_eq!(taken as usize, expected);
+            left -= u64::from(taken);
+            assert_eq!(free(&depot), left);
         }
         while depot.reclaim_step(due) {}
-        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (0, 7 * BATCH));
+        assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (0, 7 * full));
     }
 }

@@ -516,7 +516,7 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
                     let class = crate::pool::cell_class(cell.table().block_bytes);
                     // The value of a door, or the remains of a task that its owner has dropped.
                     let _ = quiet::call(|| (cell.table().drop_task)(cell));
-                    current::with_pool(|pool| pool.give_cell(class, cell));
+                    current::with_pool(|pool| pool.give_cell_of_any(class, cell));
                 }
                 return;
             }

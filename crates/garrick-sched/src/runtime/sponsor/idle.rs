@@ -518,6 +518,7 @@ impl Worker {
         let cell = entry.cell();
         self.lane.claimed();
         cell.set_home(self.home);
+        pool::mark(cell);
         if cell.local_refs() == 0 {
             // One reference is counted here as long as there are any.
             self.settle(cell);

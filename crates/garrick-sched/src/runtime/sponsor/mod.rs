@@ -56,7 +56,7 @@ pub(crate) use thread::{LeftInModel, serve_in_model, serve_rounds_in_model};
 use crate::cell::{CellPtr, Chain, Home, Kind};
 use crate::hooks::Hooks;
 use crate::letters::{LetterReason, Letters, NameOf};
-use crate::pool::Pool;
+use crate::pool::{self, Pool};
 use crate::probe::{Lane, Lanes, Sample};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
@@ -571,6 +571,7 @@ impl Handle {
         }
         current::with_pool(|pool| {
             let cell = create(pool, task);
+            pool::mark(cell);
             self.shared.lanes.begun_outside(cell);
             self.shared.hooks.born(cell);
             if !starts {

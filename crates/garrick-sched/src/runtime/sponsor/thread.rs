@@ -274,9 +274,7 @@ impl Drop for Opening {
         // A world may drop a thread's body after the sponsor has started. If tasks were made here
         // by then, they keep the number: the next worker with this number would take them for its
         // own.
-        let mut is_empty = true;
-        pool::cells_of(home, |_| is_empty = false);
-        if is_empty {
+        if !pool::has_cells(home) {
             Remote::release(home);
         }
     }

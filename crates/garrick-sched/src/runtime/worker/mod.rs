@@ -209,7 +209,7 @@ impl Worker {
             turn: AtomicU64::new(0),
             pauses: Cell::new(0),
             stage: Stage::new(),
-            pool: Pool::new(),
+            pool: Pool::of(home),
             bared: Cell::new(0),
             remote: Remote::of(home),
             hold: Arc::new(CachePadded::new(shared.clone())),
