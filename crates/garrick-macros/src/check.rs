@@ -9,6 +9,7 @@ use syn::{
 use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::names;
+use crate::options::Duty;
 use crate::types;
 
 const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
@@ -40,6 +41,16 @@ impl Of {
         what: "the method marked `#[durable(apply)]`",
         dialect: Dialect::Durable,
     };
+
+    /// Returns the kind of the function that converts duties of a durable actor into messages.
+    fn conversion(duty: Duty) -> Self {
+        let what = match duty {
+            Duty::Due => "the function marked `#[durable(due)]`",
+            Duty::Letter => "the function marked `#[durable(letter)]`",
+        };
+        let dialect = Dialect::Durable;
+        Self { what, dialect }
+    }
 }
 
 /// Returns the type of the `impl` block, and the last segment of the path of this type. Returns
@@ -319,6 +330,59 @@ pub(crate) fn apply<'a>(method: &'a ImplItemFn, errors: &mut Errors) -> Option<&
         found.at(returned, message);
     }
     if errors.append(found) { None } else { event }
+}
+
+/// Returns the type of the argument and the return type of `function`, or `None` if `function`
+/// cannot convert duties into messages. `message` is the name of the message type.
+pub(crate) fn conversion<'a>(
+    function: &'a ImplItemFn,
+    duty: Duty,
+    message: &Ident,
+    errors: &mut Errors,
+) -> Option<(&'a Type, &'a Type)> {
+    let (of, mut found) = (Of::conversion(duty), Errors::default());
+    let (what, name, ty) = (of.what, duty.name(), duty.type_name());
+    let signature = &function.sig;
+    if let Some(receiver) = signature.receiver() {
+        // Probably a method that handles the duty. One error says all that has to change.
+        let text = format!(
+            "{what} cannot take `self`, because it only converts, such as `fn {name}({name}: {ty}) -> \
+             Option<{message}>`; handle the message in another method"
+        );
+        errors.at(receiver, text);
+        return None;
+    }
+    qualifiers(signature, of, &mut found);
+    generics(signature, of, &mut found);
+    let must_take = format!("{what} must take a `{ty}` by value, and no other argument");
+    let mut arguments = typed_arguments(signature);
+    let argument = arguments.next().map(|argument| &*argument.ty);
+    match argument.map(types::bare) {
+        Some(Type::Reference(reference)) => found.at(reference, &must_take),
+        Some(_) => {}
+        None => found.at(&signature.ident, &must_take),
+    }
+    for more in arguments {
+        found.at(more, &must_take);
+    }
+    let must_return = format!(
+        "{what} must return an `Option<{message}>`: the message for the `{ty}`, or `None`, which makes the actor fail"
+    );
+    let returned = match &signature.output {
+        ReturnType::Type(_, returned) if types::is_option(returned) => Some(&**returned),
+        ReturnType::Type(_, returned) => {
+            found.at(returned, must_return);
+            None
+        }
+        ReturnType::Default => {
+            found.at(&signature.ident, must_return);
+            None
+        }
+    };
+    if errors.append(found) {
+        return None;
+    }
+    argument.zip(returned)
 }
 
 /// A name that is reserved for a generated item.

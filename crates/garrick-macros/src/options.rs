@@ -28,7 +28,9 @@ fn marks(dialect: Dialect) -> &'static str {
              message"
         }
         Dialect::Durable => {
-            "`#[durable(skip)]` if it handles no message, or `#[durable(apply)]` if it changes the state by an event"
+            "`#[durable(skip)]` if it handles no message, `#[durable(apply)]` if it changes the state by an event, \
+             `#[durable(due)]` if it converts a due effect or reminder into a message, or `#[durable(letter)]` if it \
+             converts a letter into a message"
         }
     }
 }
@@ -182,6 +184,35 @@ pub(crate) enum Mark {
     Started,
     /// The method that changes the state of a durable actor.
     Apply,
+    /// The function that converts duties of a durable actor into messages.
+    Convert(Duty),
+}
+
+/// The kind of the duties of a durable actor that a function converts into messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// A due effect or reminder.
+    Due,
+    /// A letter to another durable actor.
+    Letter,
+}
+
+impl Duty {
+    /// Returns the name of the mark, which is also the name of the function of `DurableActor`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Due => "due",
+            Self::Letter => "letter",
+        }
+    }
+
+    /// Returns the name of the type of the duty in the module `journal`.
+    pub(crate) fn type_name(self) -> &'static str {
+        match self {
+            Self::Due => "Due",
+            Self::Letter => "Letter",
+        }
+    }
 }
 
 impl Mark {
@@ -191,6 +222,12 @@ impl Mark {
             Some(mark) if mark == "skip" => Ok(Self::Skip),
             Some(mark) if mark == "started" && dialect == Dialect::Actor => Ok(Self::Started),
             Some(mark) if mark == "apply" && dialect == Dialect::Durable => Ok(Self::Apply),
+            Some(mark) if mark == "due" && dialect == Dialect::Durable => {
+                Ok(Self::Convert(Duty::Due))
+            }
+            Some(mark) if mark == "letter" && dialect == Dialect::Durable => {
+                Ok(Self::Convert(Duty::Letter))
+            }
             _ => Err(Error::new_spanned(
                 attribute,
                 format!("a method can be marked {}", marks(dialect)),
@@ -337,6 +374,10 @@ mod tests {
             Mark::take(&mut attributes, Dialect::Durable, &mut errors)
         };
         assert_eq!(take(parse_quote!(#[durable(apply)])), Some(Mark::Apply));
+        let converts = |duty| Some(Mark::Convert(duty));
+        assert_eq!(take(parse_quote!(#[durable(due)])), converts(Duty::Due));
+        let letter = take(parse_quote!(#[durable(letter)]));
+        assert_eq!(letter, converts(Duty::Letter));
         assert_eq!(take(parse_quote!(#[durable(skip)])), Some(Mark::Skip));
         assert_eq!(take(parse_quote!(#[durable(started)])), Some(Mark::Skip));
         assert_eq!(take(parse_quote!(#[actor(skip)])), Some(Mark::Skip));

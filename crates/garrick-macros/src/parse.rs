@@ -14,7 +14,7 @@ use crate::check::{self, Taken};
 use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::names;
-use crate::options::{Mark, Options, Save};
+use crate::options::{Duty, Mark, Options, Save};
 use crate::types::{self, Named, Returned};
 
 /// The parsed `impl` block of an actor.
@@ -49,6 +49,8 @@ pub(crate) struct Block {
     pub(crate) started: Option<Started>,
     /// The method that changes the state of a durable actor, if there is one.
     pub(crate) apply: Option<Apply>,
+    /// The functions that convert duties of a durable actor into messages.
+    pub(crate) conversions: Vec<Conversion>,
     /// The option that saves the state of a durable actor, if given.
     pub(crate) save: Option<Save>,
 }
@@ -117,6 +119,20 @@ pub(crate) struct Apply {
     pub(crate) event: Type,
 }
 
+/// A function that converts duties of a durable actor into messages.
+pub(crate) struct Conversion {
+    /// The kind of the duties.
+    pub(crate) duty: Duty,
+    /// Attributes of the function that converts the duties.
+    pub(crate) attributes: Vec<Attribute>,
+    /// Name of the function that converts the duties.
+    pub(crate) function: Ident,
+    /// Span of the argument's type.
+    pub(crate) argument: Span,
+    /// Span of the return type.
+    pub(crate) returned: Span,
+}
+
 /// Parses `item` and removes the attributes that only this macro uses. Omits methods that cannot
 /// handle a message. Returns `None` if the `impl` block cannot be an actor.
 pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) -> Option<Block> {
@@ -128,24 +144,25 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
                        such as `#[durable(apply)] fn apply(&mut self, event: &Event)`";
         errors.at(&item.self_ty, message);
     }
-    let mut reader = Reader::new(&actor, dialect, errors);
+    let named = |name: Option<Ident>, end: &str| {
+        name.unwrap_or_else(|| Ident::new(&format!("{}{end}", ident.unraw()), ident.span()))
+    };
+    let message = named(options.message.clone(), "Msg");
+    let mut reader = Reader::new(&actor, &message, dialect, errors);
     for (method, mark) in methods(item).zip(marks) {
         reader.read(method, mark);
     }
     let (messages, started, apply) = (reader.messages, reader.started, reader.apply);
-    let rejected = reader.rejected;
+    let (rejected, conversions) = (reader.rejected, reader.conversions);
     let mut generics = item.generics.clone();
     Named(&actor).visit_generics_mut(&mut generics);
-    let named = |name: Option<Ident>, end: &str| {
-        name.unwrap_or_else(|| Ident::new(&format!("{}{end}", ident.unraw()), ident.span()))
-    };
     Some(Block {
         krate: options.krate(),
         attributes: item.attrs.clone(),
         visibility: options
             .visibility
             .unwrap_or_else(|| widest(messages.iter().map(|message| &message.visibility))),
-        message: named(options.message, "Msg"),
+        message,
         handle: named(options.handle, "Handle"),
         name: options.name,
         derives: options.derives,
@@ -156,6 +173,7 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
         rejected,
         started,
         apply,
+        conversions,
         save: options.save,
     })
 }
@@ -216,9 +234,23 @@ fn forced() -> Attribute {
     }
 }
 
+/// Returns an attribute that allows some lints in the functions that convert duties. The signature
+/// of these functions is fixed, so the lints would report unavoidable code.
+fn forced_of_conversion() -> Attribute {
+    parse_quote! {
+        #[allow(
+            clippy::needless_pass_by_value,
+            clippy::unnecessary_wraps,
+            clippy::missing_const_for_fn
+        )]
+    }
+}
+
 /// A reader of the methods of an `impl` block.
 struct Reader<'a> {
     actor: &'a TypePath,
+    /// Name of the message type.
+    message: &'a Ident,
     /// Names of the items that are generated for the methods read so far.
     taken: Vec<Taken>,
     messages: Vec<Message>,
@@ -227,20 +259,32 @@ struct Reader<'a> {
     apply: Option<Apply>,
     /// True if a method was marked `#[durable(apply)]`, even if this method has an error.
     has_apply: bool,
+    conversions: Vec<Conversion>,
+    /// The kinds of duties for which a function was marked, even if this function has an error. The
+    /// second value is true if the function has a `cfg` that may remove it.
+    converted: Vec<(Duty, bool)>,
     dialect: Dialect,
     errors: &'a mut Errors,
 }
 
 impl<'a> Reader<'a> {
-    fn new(actor: &'a TypePath, dialect: Dialect, errors: &'a mut Errors) -> Self {
+    fn new(
+        actor: &'a TypePath,
+        message: &'a Ident,
+        dialect: Dialect,
+        errors: &'a mut Errors,
+    ) -> Self {
         Self {
             actor,
+            message,
             taken: Vec::new(),
             messages: Vec::new(),
             rejected: Vec::new(),
             started: None,
             apply: None,
             has_apply: false,
+            conversions: Vec::new(),
+            converted: Vec::new(),
             dialect,
             errors,
         }
@@ -251,6 +295,7 @@ impl<'a> Reader<'a> {
             Some(Mark::Skip) => {}
             Some(Mark::Started) => self.read_started(method),
             Some(Mark::Apply) => self.read_apply(method),
+            Some(Mark::Convert(duty)) => self.read_conversion(method, duty),
             None if method.sig.receiver().is_none() => {}
             None => self.read_message(method),
         }
@@ -288,6 +333,34 @@ impl<'a> Reader<'a> {
             method: method.sig.ident.clone(),
             event: self.named(event),
         });
+    }
+
+    fn read_conversion(&mut self, function: &mut ImplItemFn, duty: Duty) {
+        let types = check::conversion(function, duty, self.message, self.errors);
+        let spans = types.map(|(argument, returned)| (argument.span(), returned.span()));
+        let conditional = attributes::is_conditional(&function.attrs);
+        // Two conditions may exclude each other. If they do not, rustc reports the second function.
+        let is_rival = |other: &(Duty, bool)| other.0 == duty && !(other.1 && conditional);
+        if self.converted.iter().any(is_rival) {
+            let name = duty.name();
+            let message = format!(
+                "another function is already marked `#[durable({name})]`; make one function of both, which returns a \
+                 different message in each case"
+            );
+            self.errors.at(&function.sig.ident, message);
+            return;
+        }
+        self.converted.push((duty, conditional));
+        if let Some((argument, returned)) = spans {
+            self.conversions.push(Conversion {
+                duty,
+                attributes: function.attrs.clone(),
+                function: function.sig.ident.clone(),
+                argument,
+                returned,
+            });
+            function.attrs.push(forced_of_conversion());
+        }
     }
 
     fn read_message(&mut self, method: &mut ImplItemFn) {

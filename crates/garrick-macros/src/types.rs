@@ -1,5 +1,6 @@
 //! Recognition of the types in a method's signature by their tokens, without name resolution.
-//! `Context`, `Decide`, `Next` and `Reply` are recognized by the last segment of their path.
+//! `Context`, `Decide`, `Next`, `Option` and `Reply` are recognized by the last segment of their
+//! path.
 
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
@@ -74,6 +75,11 @@ pub(crate) fn answer_of_reply(ty: &Type) -> Option<&Type> {
         (Some(GenericArgument::Type(answer)), None) if last.ident == "Reply" => Some(answer),
         _ => None,
     }
+}
+
+/// Returns true if `ty` is an `Option<_>`.
+pub(crate) fn is_option(ty: &Type) -> bool {
+    last_segment(ty).is_some_and(|last| last.ident == "Option")
 }
 
 fn last_segment(ty: &Type) -> Option<&PathSegment> {

@@ -54,6 +54,35 @@ impl Counter {
         cx.record(Added::One);
     }
 
+    /// Adds one when an effect or a reminder is due.
+    pub fn remind(
+        &self,
+        due: ::garrick::journal::Due,
+        cx: &mut ::garrick::journal::Decide<'_, '_, Self>,
+    ) {
+        if cx.complete(&due) {
+            cx.record(Added::Number { by: 1 });
+        }
+    }
+
+    /// Confirms a letter.
+    pub fn deliver(&self, number: u64, cx: &mut ::garrick::journal::Decide<'_, '_, Self>) {
+        cx.delivered(number);
+    }
+
+    /// Converts an effect or a reminder into a message.
+    #[durable(due)]
+    pub fn due(due: ::garrick::journal::Due) -> ::core::option::Option<CounterMsg> {
+        ::core::option::Option::Some(CounterMsg::Remind(due))
+    }
+
+    /// Converts a letter into a message.
+    #[deprecated]
+    #[durable(letter)]
+    pub fn letter(letter: ::garrick::journal::Letter) -> ::core::option::Option<CounterMsg> {
+        ::core::option::Option::Some(CounterMsg::Deliver(letter.number))
+    }
+
     /// Applies an event to the count.
     #[durable(apply)]
     pub fn apply(&mut self, event: &Added) {

@@ -148,7 +148,8 @@ pub trait DurableActor: Sized + Send + 'static {
 
     /// Converts a due effect or reminder into a message, which the actor then receives.
     /// [`Decide::once`] requests effects, and [`Decide::remind`] sets reminders. If this method
-    /// returns `None`, which is the default, the actor fails.
+    /// returns `None`, which is the default, the actor fails. The attribute `#[garrick::durable]`
+    /// generates this method from the function marked `#[durable(due)]`.
     fn due(due: Due) -> Option<Self::Msg> {
         let _ = due;
         None
@@ -157,7 +158,8 @@ pub trait DurableActor: Sized + Send + 'static {
     /// Converts a letter (to another durable actor) into a message to this actor itself. When this
     /// actor handles the message, it sends the content to the receiver of the letter.
     /// [`Decide::post`] records letters. If this method returns `None`, which is the default, the
-    /// actor fails.
+    /// actor fails. The attribute `#[garrick::durable]` generates this method from the function
+    /// marked `#[durable(letter)]`.
     fn letter(letter: Letter) -> Option<Self::Msg> {
         let _ = letter;
         None

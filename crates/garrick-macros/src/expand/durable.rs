@@ -1,13 +1,14 @@
 //! Generation of the implementation of `DurableActor` for a type that is both the actor and its
 //! state.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
 use super::actor::{arm, kinds};
 use super::{for_items, own};
+use crate::attributes::{Place, carried};
 use crate::options::Save;
-use crate::parse::Block;
+use crate::parse::{Block, Conversion};
 
 /// Generates `impl DurableActor for ...`. Generates nothing if no method applies events, because
 /// the parser has already reported an error.
@@ -29,6 +30,7 @@ pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
         .iter()
         .map(|m| arm(block, m, &quote!(#state)));
     let saving = block.save.as_ref().map(|save| saving(block, save));
+    let conversions = block.conversions.iter().map(|c| conversion(block, c));
     let kinds = kinds(block);
     let name = block
         .name
@@ -59,11 +61,33 @@ pub(super) fn implementation(block: &Block) -> Option<TokenStream> {
                 Self::#apply(#state, event);
             }
 
+            #(#conversions)*
             #saving
             #kinds
             #name
         }
     })
+}
+
+/// Generates the function of `DurableActor` that converts duties of one kind into messages.
+fn conversion(block: &Block, conversion: &Conversion) -> TokenStream {
+    let krate = &block.krate;
+    let attributes = carried(&conversion.attributes, Place::Bare);
+    let name = Ident::new(conversion.duty.name(), Span::call_site());
+    let ty = Ident::new(conversion.duty.type_name(), Span::call_site());
+    let duty = own("duty", conversion.argument);
+    let mut function = conversion.function.clone();
+    // The spans make rustc report a wrong type at this type in the signature of the function.
+    let returned = Span::call_site().located_at(conversion.returned);
+    function.set_span(function.span().located_at(conversion.returned));
+    let converted = quote_spanned!(returned=> Self::#function(#duty));
+    quote! {
+        #(#attributes)*
+        #[allow(deprecated)]
+        fn #name(#duty: #krate::journal::#ty) -> ::core::option::Option<Self::Msg> {
+            #converted
+        }
+    }
 }
 
 /// Generates the functions that save and load the state of a durable actor.

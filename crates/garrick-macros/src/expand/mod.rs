@@ -145,6 +145,10 @@ mod tests {
                 fn add(&self) {}
                 #[durable(apply)]
                 fn apply(&mut self, event: &Event) {}
+                #[durable(due)]
+                fn message_of(due: Due) -> Option<CounterMsg> {}
+                #[durable(letter)]
+                fn letter(letter: Letter) -> Option<CounterMsg> {}
             }
         );
         let code = actor(quote!(save), &block, Dialect::Durable).to_string();
@@ -154,6 +158,10 @@ mod tests {
             "typeEvent=Event;",
             "Self::apply(state,event)",
             "fnsave(",
+            "fndue(duty:::garrick::journal::Due)->",
+            "Self::message_of(duty)",
+            "fnletter(duty:::garrick::journal::Letter)->",
+            "Self::letter(duty)",
         ] {
             assert!(code.contains(part), "{part} is missing in {code}");
         }
