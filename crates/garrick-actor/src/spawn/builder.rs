@@ -195,8 +195,8 @@ where
     /// create, or calls [`Context::set_receive_timeout`].
     ///
     /// There is one exception. If another message is waiting or being handled when the timeout
-    /// expires, the message that `make` created is handled later, and also starts the timeout
-    /// again.
+    /// expires, the message that `make` created is handled after that message, and then it does
+    /// start the timeout again.
     ///
     /// If `make` panics, the panic is reported and no message is sent for this timeout.
     ///

@@ -168,7 +168,7 @@ pub(super) enum Unclaimed {
 pub(super) struct NameBucket {
     pub(super) store: Store,
     pub(super) context: Context,
-    /// Time for which the server keeps a deletion.
+    /// Time for which the server keeps the record of a deletion.
     pub(super) deleted_for: Duration,
 }
 

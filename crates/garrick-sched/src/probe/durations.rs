@@ -1,4 +1,4 @@
-//! Histograms of durations, by classes.
+//! Histograms of durations. A histogram counts how many durations lie in each range of durations.
 
 use garrick_core::prim::atomic::{AtomicU64, Ordering::Relaxed};
 
