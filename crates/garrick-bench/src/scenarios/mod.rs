@@ -90,6 +90,7 @@ pub static SCENARIOS: &[Scenario] = &[
     scale::TIMERS,
     scale::ASKS,
     scale::CHILDREN,
+    scale::ENDS,
     scale::SUBSCRIBERS,
     scale::SERVICES,
     scale::ROUTEES,

@@ -3,6 +3,7 @@
 
 mod asks;
 mod children;
+mod ends;
 mod names;
 mod timers;
 mod watchers;
@@ -14,6 +15,7 @@ use garrick_measure::{Contender, Effort, Measured, Result};
 
 pub(super) use self::asks::ASKS;
 pub(super) use self::children::CHILDREN;
+pub(super) use self::ends::ENDS;
 pub(super) use self::names::{ROUTEES, SERVICES, SUBSCRIBERS};
 pub(super) use self::timers::TIMERS;
 pub(super) use self::watchers::WATCHERS;
@@ -86,6 +88,9 @@ mod tests {
                 let measured = (contender.measure)(0).unwrap();
                 assert_eq!(measured.ops, size, "{}", scenario.name);
             }
+        }
+        for mut contender in (ENDS.contenders)(&effort) {
+            assert_eq!((contender.measure)(0).unwrap().ops, ends::SYSTEMS);
         }
     }
 }
