@@ -38,6 +38,8 @@ pub(super) struct Gate {
     pub(super) strays: AtomicU64,
     /// Number of messages that were dropped because no node accepted them in time.
     pub(super) expired: AtomicU64,
+    /// Number of messages that were dropped because the mailbox of their entity was full.
+    pub(super) refused: AtomicU64,
     /// Number of entities that had not ended when their shard was given to another node.
     pub(super) abandoned: AtomicU64,
 }

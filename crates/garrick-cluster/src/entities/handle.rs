@@ -63,6 +63,7 @@ impl Used {
             waiting: gate.waiting(),
             strays: gate.strays.load(Relaxed),
             expired: gate.expired.load(Relaxed),
+            refused: gate.refused.load(Relaxed),
             abandoned: gate.abandoned.load(Relaxed),
         }
     }
@@ -124,6 +125,9 @@ pub struct EntitiesSample {
     pub strays: u64,
     /// Number of messages that were dropped because no node accepted them within 10 seconds.
     pub expired: u64,
+    /// Number of messages that were dropped on this node because the mailbox of their entity was
+    /// full ([`KindOptions::mailbox`]).
+    pub refused: u64,
     /// Number of entities that did not end within [`KindOptions::hand_over_within`] when their
     /// shard was handed over. After that time, the turns of such an entity have no effect.
     pub abandoned: u64,
@@ -327,9 +331,9 @@ impl Entities {
     /// mailbox are lost.
     ///
     /// # Errors
-    /// Returns an [`EntityError`] if the name of the kind, the number of shards or the versions are
-    /// not allowed. Also returns an error if the node already runs the kind, uses the kind with
-    /// another message type, uses too many kinds, or has left.
+    /// Returns an [`EntityError`] if the name of the kind, the number of shards, the versions or
+    /// the capacity of the mailboxes are not allowed. Also returns an error if the node already
+    /// runs the kind, uses the kind with another message type, uses too many kinds, or has left.
     pub fn host<M, A>(
         &self,
         kind: Kind<M>,
@@ -349,6 +353,9 @@ impl Entities {
         let writes = options.writes.unwrap_or(max);
         if min == 0 || !versions.include(writes) {
             return Err(EntityError::Versions { min, max, writes });
+        }
+        if options.capacity == Some(0) {
+            return Err(EntityError::Capacity);
         }
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());

@@ -4,6 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Backoff, Restart, Strategy, Supervisor, Tree};
 use garrick_actor::{Actor, Address, Handle};
 
@@ -24,6 +25,8 @@ pub struct KindOptions {
     pub(super) idle: Option<Duration>,
     pub(super) hand_over_within: Duration,
     pub(super) is_fenced: bool,
+    /// Capacity of the mailbox of each entity. `None` if the mailboxes have no bound.
+    pub(super) capacity: Option<usize>,
 }
 
 impl Default for KindOptions {
@@ -34,7 +37,7 @@ impl Default for KindOptions {
 
 impl KindOptions {
     /// Returns the default options. A kind has 256 shards, entities stop after 5 minutes without a
-    /// message, and the hand-over of a shard takes at most 30 seconds.
+    /// message and have unbounded mailboxes, and the hand-over of a shard takes at most 30 seconds.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -44,6 +47,7 @@ impl KindOptions {
             idle: Some(Duration::from_secs(300)),
             hand_over_within: Duration::from_secs(30),
             is_fenced: false,
+            capacity: None,
         }
     }
 
@@ -120,6 +124,29 @@ impl KindOptions {
         self.is_fenced = true;
         self
     }
+
+    /// Gives each entity of the kind a mailbox that holds at most `capacity` messages. Without this
+    /// option, the mailboxes are unbounded. [`Entities::host`](crate::Entities::host) returns an
+    /// error if the capacity is 0.
+    ///
+    /// A message that finds the mailbox full is dropped on the node of the entity. It counts as a
+    /// dead letter with the reason `Full`, and in
+    /// [`EntitiesSample::refused`](crate::EntitiesSample::refused). Its question ends at once with
+    /// [`NoReply::Dropped`](garrick_actor::NoReply::Dropped). `send` has succeeded before, because
+    /// the sender may be on another node. So use questions if a sender must know that its message
+    /// was refused. A letter is sent again if the handler of its answer calls `deliver_again` for
+    /// an error, so no letter is lost.
+    ///
+    /// Like every full mailbox, the mailbox accepts answers to the entity's own questions, and
+    /// messages of timers, reminders, effects and letters of the entity itself. It also accepts
+    /// messages that have waited for an owner of the shard, or for the end of an earlier instance
+    /// of the entity. So no message is lost only because an entity moves or was idle. Orders to
+    /// stop an entity are not messages, and need no room.
+    #[must_use]
+    pub const fn mailbox(mut self, capacity: usize) -> Self {
+        self.capacity = Some(capacity);
+        self
+    }
 }
 
 /// Implemented by hosts, which create the entities of a kind on a node.
@@ -176,7 +203,13 @@ where
     fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>> {
         let (make, key, tenure) = (self.make.clone(), key.clone(), tenure.clone());
         let make = move || Leased::new(make(&key), tenure.clone(), key.clone());
-        let actor = self.handle.actor(make).supervised_by(&self.tree);
+        let mailbox = match self.options.capacity {
+            // `Entities::host` has checked that the capacity is not 0.
+            Some(capacity) => Mailbox::bounded(capacity, OnFull::Fail).ok()?,
+            None => Mailbox::unbounded(),
+        };
+        let actor = self.handle.actor(make).mailbox(mailbox);
+        let actor = actor.supervised_by(&self.tree);
         let actor = actor.restart(Restart::Transient);
         let actor = actor.backoff(Backoff::exponential(BACKOFF, BACKOFF_MAX));
         actor.spawn().ok()

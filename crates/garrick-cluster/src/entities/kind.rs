@@ -3,6 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use garrick_actor::mailbox::CapacityError;
+
 use crate::name::NodeName;
 
 /// Maximum length of the key of an entity, in bytes.
@@ -115,6 +117,8 @@ pub enum EntityError {
         /// Version of the kind that the node writes.
         writes: u32,
     },
+    /// The capacity of the entities' mailboxes is 0.
+    Capacity,
     /// This node already uses 256 kinds.
     Kinds,
     /// The node has left, or its system is shutting down.
@@ -148,6 +152,7 @@ impl fmt::Display for EntityError {
                 "the versions {min} to {max}, of which {writes} is written: it must be one of \
                  them, and the oldest one must be at least 1"
             ),
+            Self::Capacity => CapacityError.fmt(f),
             Self::Kinds => f.write_str("this node uses 256 kinds already, which is the maximum"),
             Self::Closed => f.write_str("the node has left, or its system is shutting down"),
         }

@@ -13,22 +13,35 @@ use crate::members::Order;
 /// A message to the region of the same kind on another node. (A region is the actor that passes on
 /// all messages to entities of a kind on a node.)
 #[derive(Wire)]
-#[wire(name = "garrick.ToRegion", context = Carrier)]
+#[wire(name = "garrick.ToRegion", version = 2, context = Carrier)]
 pub(super) enum ToRegion<M> {
     /// A message to an entity.
+    #[wire(1)]
     Message {
+        #[wire(1)]
         shard: u32,
+        #[wire(2)]
         key: String,
         /// Revision of the shard's record that the sender has read. This record names the receiving
         /// node as the owner.
+        #[wire(3)]
         revision: u64,
+        #[wire(4)]
         message: M,
+        /// True if the message has waited for an owner of the shard. Then a full mailbox of the
+        /// entity accepts it.
+        #[wire(5, default)]
+        has_waited: bool,
     },
     /// An announcement that the sending node sends no more messages for a shard, as long as the
     /// shard's record has this revision.
+    #[wire(2)]
     Held {
+        #[wire(1)]
         shard: u32,
+        #[wire(2)]
         revision: u64,
+        #[wire(3)]
         node: String,
     },
 }

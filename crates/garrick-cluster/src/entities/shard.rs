@@ -24,6 +24,10 @@ pub(super) struct Waiting<M> {
     /// Revision of the shard's record that the sending node has read. This record names this node
     /// as the owner. `None` if the message was sent on this node.
     pub(super) by: Option<u64>,
+    /// True if the message has waited for an owner of its shard, or for the end of an entity. Then
+    /// the entity accepts it even if its mailbox is full, because the message may have come while
+    /// there was room. A message that has waited only for a link is not accepted in this way.
+    pub(super) has_waited: bool,
 }
 
 impl<M> Waiting<M> {

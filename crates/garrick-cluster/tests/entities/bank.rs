@@ -1,6 +1,8 @@
 //! A bank. Its accounts are durable entities that pay each other by letters.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Handle, NoReply, Reply};
@@ -225,6 +227,10 @@ struct Member {
     name: &'static str,
     number: u64,
     payments: u64,
+    /// Capacity of the mailboxes of the accounts, if they have a bound.
+    capacity: Option<usize>,
+    /// Number of messages that found the mailbox of an account full, in all runs.
+    refused: Arc<AtomicU64>,
     joined: Option<(Node, Entities)>,
 }
 
@@ -259,6 +265,9 @@ impl Actor for Member {
             .shards(8)
             .idle(Some(Duration::from_secs(3)))
             .fenced();
+        let options = self
+            .capacity
+            .map_or(options, |capacity| options.mailbox(capacity));
         entities.host(ACCOUNT, options, make).unwrap();
         self.joined = Some((node, entities));
         let me = cx.address();
@@ -292,6 +301,8 @@ impl Actor for Member {
             Step::Got(..) => {}
             Step::Leave => {
                 if let Some((node, entities)) = self.joined.take() {
+                    let refused = entities.sample()[0].refused;
+                    self.refused.fetch_add(refused, Relaxed);
                     entities.leave();
                     node.leave();
                 }
@@ -313,12 +324,15 @@ fn is_exact(facts: &Facts) -> Result<(), String> {
     Err(format!("{paid} paid, {received} received: {last:?}"))
 }
 
-pub(crate) fn program(sim: &mut Sim) {
+/// Runs three nodes with accounts. `refused` counts the messages that find the mailbox of an
+/// account full.
+pub(crate) fn program(sim: &mut Sim, capacity: Option<usize>, refused: &Arc<AtomicU64>) {
     let (net, log) = (LocalNet::new(), MemoryLog::new());
     let store = sim.node("store");
     let placement = LocalPlacement::new(store.handle()).unwrap();
     for (number, name) in (0..).zip(["node-1", "node-2", "node-3"]) {
         let (net, placement, log) = (net.clone(), placement.clone(), log.clone());
+        let refused = refused.clone();
         let mut life = 0;
         sim.restarting(name, move |node| {
             life += 1;
@@ -330,6 +344,8 @@ pub(crate) fn program(sim: &mut Sim) {
                 name,
                 number: number << 8 | life,
                 payments: 0,
+                capacity,
+                refused: refused.clone(),
                 joined: None,
             };
             drop(node.spawn(member).unwrap());

@@ -6,6 +6,7 @@ mod bank;
 mod counters;
 mod register;
 
+mod full;
 mod registers;
 mod silence;
 mod stuck;
@@ -198,7 +199,23 @@ fn questions_end_in_time_while_the_placement_is_away() {
 
 #[test]
 fn payments_between_accounts_take_effect_once() {
-    check_program("bank", bank::program);
+    let refused = Arc::default();
+    check_program("bank", move |sim| bank::program(sim, None, &refused));
+}
+
+#[test]
+fn payments_between_accounts_with_full_mailboxes_take_effect_once() {
+    let refused = Arc::new(AtomicU64::new(0));
+    let of_all = refused.clone();
+    check_program("full bank", move |sim| {
+        bank::program(sim, Some(1), &of_all);
+    });
+    assert!(refused.load(Relaxed) > 0, "no mailbox was full");
+}
+
+#[test]
+fn an_entity_that_is_passivated_with_a_full_mailbox_handles_what_it_has_accepted() {
+    check_program("full", full::program);
 }
 
 #[test]

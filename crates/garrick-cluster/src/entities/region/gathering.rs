@@ -34,12 +34,14 @@ impl<M: Travels> Region<M> {
                 message,
                 since,
                 by,
+                has_waited,
             } = waiting;
             let parcel = ToRegion::Message {
                 shard,
                 key: key.to_string(),
                 revision,
                 message,
+                has_waited,
             };
             // A panic of the encoding is caught by the door, and the message is lost.
             if let Err(SendError(ToRegion::Message { message, .. })) = cx.send(&to, parcel) {
@@ -52,6 +54,7 @@ impl<M: Travels> Region<M> {
                         message,
                         since,
                         by,
+                        has_waited,
                     },
                 ));
             }

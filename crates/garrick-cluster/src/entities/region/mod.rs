@@ -5,6 +5,7 @@
 mod gathering;
 mod running;
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Next};
-use garrick_sched::{Nanos, nanos};
+use garrick_sched::{LetterReason, Nanos, count_dead_letters, nanos};
 use hashbrown::HashSet;
 
 use crate::batch::Lines;
@@ -165,13 +166,18 @@ impl<M: Travels> Region<M> {
             message,
             since: 0,
             by: None,
+            has_waited: false,
         };
         match self.shard_of(hash) {
             Some(number) => self.pass(number, waiting, cx),
             None => {
                 self.gate.waits();
-                let since = cx.now();
-                self.early.push_back((hash, Waiting { since, ..waiting }));
+                let waiting = Waiting {
+                    since: cx.now(),
+                    has_waited: true,
+                    ..waiting
+                };
+                self.early.push_back((hash, waiting));
                 self.look_within(LOOK, cx);
             }
         }
@@ -191,6 +197,7 @@ impl<M: Travels> Region<M> {
                 key,
                 revision,
                 message,
+                has_waited,
             } => {
                 // Another node may be wrong about anything.
                 let is_allowed = key.len() <= ENTITY_KEY_BYTES_MAX
@@ -204,6 +211,7 @@ impl<M: Travels> Region<M> {
                     message,
                     since: 0,
                     by: Some(revision),
+                    has_waited,
                 };
                 self.pass(shard, waiting, cx);
             }
@@ -239,6 +247,13 @@ impl<M: Travels> Region<M> {
         discard(message);
     }
 
+    /// Drops and counts a message that finds the mailbox of its entity full.
+    pub(super) fn refuses(&self, message: M) {
+        self.gate.refused.fetch_add(1, Relaxed);
+        count_dead_letters(type_name::<M>, LetterReason::Full, 1);
+        discard(message);
+    }
+
     /// Drops and counts a message that has waited for too long.
     fn expires(&self, message: impl Sized) {
         self.gate.expired.fetch_add(1, Relaxed);
@@ -270,7 +285,10 @@ impl<M: Travels> Region<M> {
     ) {
         self.gate.waits();
         waiting.wait_from(cx.now());
-        put(&mut self.shards[number as usize].queue, waiting);
+        let shard = &mut self.shards[number as usize];
+        // Otherwise the link to the owner accepts no messages now.
+        waiting.has_waited |= matches!(shard.way(waiting.by), Way::Wait);
+        put(&mut shard.queue, waiting);
         self.unsettled.insert(number);
         self.look_within(LOOK, cx);
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use garrick_actor::{Context, SendError};
+use garrick_actor::mailbox::TrySendError;
+use garrick_actor::{Address, Context, SendError};
 use garrick_sched::{Nanos, nanos};
 
 use super::{IDLE_LOOK, Idle, LOOK, Region, discard, is_late};
@@ -30,6 +31,19 @@ fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waitin
     late
 }
 
+/// Sends a message to an entity, as part of the current turn. If `has_waited` is true, the message
+/// is accepted even if the mailbox is full.
+///
+/// # Errors
+/// Returns the message if the mailbox is full, or if the entity has stopped.
+fn send<M: 'static>(to: &Address<M>, message: M, has_waited: bool) -> Result<(), TrySendError<M>> {
+    if !has_waited {
+        return to.try_send(message);
+    }
+    let sent = to.send_promised(message);
+    sent.map_err(|SendError(message)| TrySendError::Stopped(message))
+}
+
 impl<M: Travels> Region<M> {
     /// Sends a message to an entity of this node. Creates the entity if it does not run.
     pub(super) fn deliver(
@@ -45,14 +59,16 @@ impl<M: Travels> Region<M> {
         entity.is_used = true;
         let mut waiting = waiting;
         if !entity.stops {
-            match cx.send(&entity.address, waiting.message) {
+            match send(&entity.address, waiting.message, waiting.has_waited) {
                 Ok(()) => return,
+                Err(TrySendError::Full(message)) => return self.refuses(message),
                 // It has stopped by itself: the notice of its end is on its way.
-                Err(SendError(message)) => waiting = Waiting { message, ..waiting },
+                Err(TrySendError::Stopped(message)) => waiting = Waiting { message, ..waiting },
             }
             entity.stops = true;
         }
         self.gate.waits();
+        waiting.has_waited = true;
         waiting.wait_from(cx.now());
         entity.queue.push_back(waiting);
         shard.behind += 1;
