@@ -102,7 +102,13 @@ struct Free {
 struct List {
     head: *mut Free,
     count: u32,
+    /// In the depot, the pool from which the list came, if all its blocks have the mark of this
+    /// pool. Otherwise not used.
+    from: PoolId,
 }
+
+/// A number that identifies the pool of a worker, or 0.
+type PoolId = u32;
 
 // SAFETY: the blocks of a list belong to the thread that has the list.
 unsafe impl Send for List {}
@@ -111,6 +117,7 @@ impl List {
     const EMPTY: Self = Self {
         head: ptr::null_mut(),
         count: 0,
+        from: 0,
     };
 }
 
@@ -141,6 +148,8 @@ struct Depot {
     /// All slabs (large pieces of memory, divided into blocks) of the process.
     slabs: Vec<Slab>,
     fresh: Fresh,
+    /// Number of pools of workers that were created so far, and identifier of the latest one.
+    pools: PoolId,
     /// For each mark, the number of claimed homes (numbers of workers) that have it.
     owners: [u16; MARKS],
     reclaim: Reclaim,
@@ -167,6 +176,9 @@ pub(crate) struct Pool {
     /// The mark of the worker, in all regions that contain a block of this pool or a cell of the
     /// worker. A thread that is not a worker owns no cells, and has no mark.
     mark: Option<Mark>,
+    /// Identifier of this pool among all pools of the process. 0 for the pool of a thread that is
+    /// not a worker.
+    id: PoolId,
 }
 
 impl Pool {
@@ -176,6 +188,7 @@ impl Pool {
             lists: [const { Cell::new(List::EMPTY) }; CLASSES],
             rests: [const { Cell::new(Rest::EMPTY) }; CLASSES],
             mark: None,
+            id: 0,
         }
     }
 
@@ -184,6 +197,7 @@ impl Pool {
         let mut pool = Self::new();
         if !UNPOOLED {
             pool.mark = Some(Mark::of(home));
+            pool.id = depot().next_pool();
         }
         pool
     }
@@ -211,6 +225,7 @@ impl Pool {
         self.lists[class].set(List {
             head: next,
             count: list.count.wrapping_sub(1),
+            ..list
         });
         block.cast()
     }
@@ -232,6 +247,7 @@ impl Pool {
         self.lists[class].set(List {
             head: block.as_ptr(),
             count: list.count + 1,
+            ..list
         });
         if list.count >= 2 * BATCH {
             self.spill(class);
@@ -253,10 +269,12 @@ impl Pool {
         self.lists[class].set(List {
             head: rest,
             count: list.count - BATCH,
+            ..list
         });
         let batch = List {
             head: list.head,
             count: BATCH,
+            from: self.id,
         };
         depot().push(class, batch);
     }
@@ -300,6 +318,10 @@ impl Pool {
 
     /// Marks all blocks of a list that comes from the depot.
     fn mark_all(&self, list: List) {
+        // Blocks that come back to the pool of a worker have its mark.
+        if self.mark.is_none() || (list.from == self.id && self.id != 0) {
+            return;
+        }
         let mut block = list.head;
         while let Some(free) = NonNull::new(block) {
             self.mark(free.cast());
@@ -375,7 +397,8 @@ impl Pool {
         for class in 0..CLASSES {
             let list = self.lists[class].replace(List::EMPTY);
             if list.count > 0 {
-                depot.push(class, list);
+                let from = self.id;
+                depot.push(class, List { from, ..list });
             }
             let rest = self.rests[class].replace(Rest::EMPTY);
             if rest.at != rest.end {
@@ -398,6 +421,7 @@ impl Depot {
             rests: [const { Vec::new() }; CLASSES],
             slabs: Vec::new(),
             fresh: Fresh::NONE,
+            pools: 0,
             owners: [0; MARKS],
             reclaim: Reclaim::CALM,
         }
@@ -413,6 +437,14 @@ impl Depot {
         };
         out.fetch_add(blocks_of(class) as u64, Relaxed);
         slab.rest()
+    }
+
+    /// Returns the identifier of a new pool. Returns 0 if there are no more identifiers: then this
+    /// pool also marks blocks that it had before.
+    fn next_pool(&mut self) -> PoolId {
+        let next = self.pools.checked_add(1);
+        self.pools = next.unwrap_or(self.pools);
+        next.unwrap_or(0)
     }
 
     /// Counts a home (number of a worker) that has the mark.

@@ -103,6 +103,10 @@ impl<T: Task> Task for Bounded<T> {
         self.task.nudged(turn)
     }
 
+    fn stops(&mut self) -> bool {
+        self.task.stops()
+    }
+
     fn recover(&mut self, message: &str, turn: &Turn<'_, T::Message>) -> Flow {
         self.task.recover(message, turn)
     }

@@ -311,8 +311,12 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             Kind::Messages => {}
             Kind::Stop => {
                 worker.drop_oldest(cell);
-                worker.stop(cell, &Ended::Stopped);
-                return None;
+                // SAFETY: the cell is ours, and its task, of type `T`, is in no turn.
+                if unsafe { task_of::<T>(cell).as_mut() }.stops() {
+                    worker.stop(cell, &Ended::Stopped);
+                    return None;
+                }
+                continue;
             }
             Kind::Move => {
                 if worker.move_away(cell, oldest) {

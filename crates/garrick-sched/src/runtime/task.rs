@@ -45,6 +45,14 @@ pub trait Task: Sized + 'static {
         Flow::Continue
     }
 
+    /// Called when the task has been asked to stop ([`Address::stop`](crate::Address::stop)), after
+    /// all earlier messages. Returns true if the task stops now, which is the default. A task that
+    /// still keeps some of these messages can return false. Then it must stop itself later.
+    #[doc(hidden)]
+    fn stops(&mut self) -> bool {
+        true
+    }
+
     /// True if most turns of the task call [`Turn::blocking`].
     ///
     /// [`Builder::blocking_threads`](crate::Builder::blocking_threads) limits how many turns can
@@ -167,6 +175,10 @@ impl<T: Task> Task for Boxed<T> {
 
     fn nudged(&mut self, turn: &Turn<'_, T::Message>) -> Flow {
         self.0.nudged(turn)
+    }
+
+    fn stops(&mut self) -> bool {
+        self.0.stops()
     }
 
     const BLOCKS: bool = T::BLOCKS;

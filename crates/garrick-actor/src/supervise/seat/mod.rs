@@ -52,11 +52,21 @@ struct Care<A: Actor> {
     facts: Arc<Facts>,
     /// Number of actors that were created for this child so far. The supervisor has the same count.
     incarnation: u32,
-    /// True once the supervisor has ordered the child to stop. The child first handles all messages
-    /// that were sent before this order.
-    is_ending: bool,
+    ending: Ending,
     /// Messages that arrived while the actor could not handle them, oldest first.
     held: Several<VecDeque<A::Msg>>,
+}
+
+/// Tells if a child will stop when it has handled the messages that were kept for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    No,
+    /// The supervisor has ordered the child to stop. The child also handles messages that arrive in
+    /// the meantime.
+    Ordered,
+    /// The child was asked to stop by `Address::stop`. Messages that arrive later become dead
+    /// letters.
+    Asked,
 }
 
 /// The task to which the addresses of a child lead. It contains the current actor of the child.
@@ -79,7 +89,7 @@ impl<A: Actor> Front<A> {
             line,
             facts,
             incarnation: 0,
-            is_ending: false,
+            ending: Ending::No,
             held: Several::default(),
         };
         Self {
@@ -98,6 +108,9 @@ impl<A: Actor> Front<A> {
             count_dead_letters(A::name, LetterReason::Stopped, 1);
             return Flow::Stop;
         }
+        if self.care.ending == Ending::Asked {
+            return self.refuse(message, turn);
+        }
         self.care.held.push_back(message);
         if matches!(self.seat, Seat::Open(_)) {
             self.seat.drain();
@@ -108,6 +121,16 @@ impl<A: Actor> Front<A> {
         // Each arriving message handles one held message, so that the number of held messages does
         // not grow. A nudge for the remaining ones is already pending.
         self.drain(turn, false)
+    }
+
+    /// Drops a message that has arrived after the request to stop.
+    fn refuse(&self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        if A::is_letter(&message) {
+            count_dead_letters(A::name, LetterReason::Stopped, 1);
+        }
+        turn.use_up_place();
+        quiet::drop(message);
+        Flow::Continue
     }
 
     /// Executes the oldest pending order from the supervisor.
@@ -130,7 +153,9 @@ impl<A: Actor> Front<A> {
             }
             Some(Job::End) => {
                 turn.spare();
-                self.care.is_ending = true;
+                if self.care.ending == Ending::No {
+                    self.care.ending = Ending::Ordered;
+                }
                 if matches!(self.seat, Seat::Open(_)) {
                     turn.address().stop();
                 }
@@ -187,16 +212,21 @@ impl<A: Actor> Front<A> {
         let message = self.care.held.pop_front();
         // A child that is ending opens in a separate turn, because the turn of the actor might be
         // undone, and with it the request to stop.
-        let opens = self.care.held.is_empty() && (message.is_none() || !self.care.is_ending);
+        let ending = self.care.ending;
+        let opens = self.care.held.is_empty() && (message.is_none() || ending == Ending::No);
         if opens {
             self.seat.open();
         }
         let Some(message) = message else {
             turn.spare();
-            if self.care.is_ending {
-                turn.address().stop();
-            }
-            return Flow::Continue;
+            return match ending {
+                Ending::No => Flow::Continue,
+                Ending::Ordered => {
+                    turn.address().stop();
+                    Flow::Continue
+                }
+                Ending::Asked => Flow::Stop,
+            };
         };
         let (Seat::Draining(actor) | Seat::Open(actor)) = &mut self.seat else {
             return Flow::Continue;
@@ -363,6 +393,21 @@ impl<A: Actor> Task for Front<A> {
         } else {
             self.drain(turn, true)
         }
+    }
+
+    fn stops(&mut self) -> bool {
+        // Until the child has handled the kept messages, if it is about to handle them. A child
+        // that waits for its restart drops them, and so does a child without a supervisor.
+        let handles_them = match self.seat {
+            Seat::Empty => self.care.incarnation == 0,
+            Seat::Started(_) | Seat::Draining(_) => true,
+            Seat::Emptying | Seat::Suspended(_) | Seat::Open(_) | Seat::Over => false,
+        };
+        let waits = handles_them && !self.care.held.is_empty() && !self.care.line.is_cut();
+        if waits {
+            self.care.ending = Ending::Asked;
+        }
+        !waits
     }
 
     const BLOCKS: bool = A::BLOCKS;
