@@ -242,13 +242,14 @@ impl Pool {
         }
         let list = self.lists[class].get();
         let block = block.cast::<Free>();
-        // SAFETY: the block is ours, large enough and aligned for a link.
-        unsafe { block.write(Free { next: list.head }) };
+        // Before the write to the block: the compiler then knows that `from` stays as it is.
         self.lists[class].set(List {
             head: block.as_ptr(),
             count: list.count + 1,
             ..list
         });
+        // SAFETY: the block is ours, large enough and aligned for a link.
+        unsafe { block.write(Free { next: list.head }) };
         if list.count >= 2 * BATCH {
             self.spill(class);
         }
@@ -322,9 +323,13 @@ impl Pool {
         if self.mark.is_none() || (list.from == self.id && self.id != 0) {
             return;
         }
-        let mut block = list.head;
+        let (mut block, mut marked) = (list.head, None);
         while let Some(free) = NonNull::new(block) {
-            self.mark(free.cast());
+            // Blocks of one region often follow each other.
+            let region = slab::region_number(free.addr().get());
+            if marked.replace(region) != Some(region) {
+                self.mark(free.cast());
+            }
             // SAFETY: a block of a list that is ours holds its link.
             block = unsafe { free.as_ref().next };
         }

@@ -55,9 +55,14 @@ pub(super) const fn blocks_of(class: usize) -> usize {
     TAIL_AT / class_bytes(class)
 }
 
+/// Returns the number of the region in which the address `at` lies, counted from address 0.
+pub(super) const fn region_number(at: usize) -> usize {
+    at / REGION_BYTES
+}
+
 /// Returns the index of the region in which the address `at` lies.
 const fn region_of(at: usize) -> usize {
-    at % SLAB_BYTES / REGION_BYTES
+    region_number(at) % REGIONS
 }
 
 /// Returns the tail of a slab.
