@@ -44,6 +44,22 @@ impl Actor for Logs {
     }
 }
 
+/// An actor that fails whenever it starts.
+struct Unable(Logs);
+
+impl Actor for Unable {
+    type Msg = Msg;
+    type Outcome = Next;
+
+    fn started(&mut self, cx: &mut Context<'_, Msg>) -> Next {
+        cx.fail("cannot start")
+    }
+
+    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
+        self.0.receive(msg, cx)
+    }
+}
+
 /// A system on this thread with a clock that is set by hand, a supervisor, and a child that has not
 /// started yet.
 struct Stand {
@@ -62,7 +78,7 @@ impl Stand {
         let world = ByHand::new();
         let local = System::builder().world(world.clone()).on_failure(|_| {});
         let local = local.local().unwrap();
-        let tree = Supervisor::new("tree", Strategy::OneForOne);
+        let tree = Supervisor::new("tree", Strategy::OneForOne).intensity(usize::MAX, BACKOFF);
         let tree = tree.spawn(&local.handle()).unwrap();
         let lines = Lines::default();
         let log = lines.clone();
@@ -153,6 +169,50 @@ fn a_child_that_waits_for_its_restart_drops_what_was_sent() {
     stand.world.advance(BACKOFF);
     stand.local.run();
     assert_eq!(stand.lines(), [1]);
+}
+
+#[test]
+fn a_child_that_can_never_start_stops() {
+    for panics in [true, false] {
+        ends_alone(move || cannot_start(panics));
+    }
+}
+
+fn cannot_start(panics: bool) {
+    let stand = Stand::plain();
+    let handle = stand.local.handle();
+    let log = stand.lines.clone();
+    let child = handle.actor(move || {
+        if panics {
+            fail();
+        }
+        Unable(Logs(log.clone()))
+    });
+    let child = child.supervised_by(&stand.tree).spawn().unwrap();
+    child.send(Log(1)).unwrap();
+    child.stop();
+    stand.local.run();
+    assert!(child.is_stopped(), "a factory that panics: {panics}");
+    assert_eq!(stand.dead_letters(), 1);
+    assert!(stand.lines().is_empty());
+}
+
+#[test]
+fn a_child_whose_supervisor_has_ended_stops() {
+    let stand = Stand::plain();
+    let other = System::builder()
+        .world(stand.world.clone())
+        .local()
+        .unwrap();
+    let lines = stand.lines.clone();
+    let handle = other.handle();
+    let child = handle.actor(move || Logs(lines.clone()));
+    let child = child.supervised_by(&stand.tree).spawn().unwrap();
+    child.send(Log(1)).unwrap();
+    drop(stand.local);
+    other.run();
+    assert!(child.is_stopped());
+    assert_eq!(other.handle().dead_letters(), 1);
 }
 
 #[test]

@@ -23,8 +23,8 @@ pub(crate) struct Arguments {
     #[arg(value_name = "ADDRESS", default_value_t = Target::default())]
     address: Target,
 
-    /// Token that the process requires. If it is set by the environment variable, it does not
-    /// appear in the list of processes.
+    /// Token that the process requires. Prefer the environment variable: other users of the machine
+    /// can see arguments, for example by `ps`.
     #[arg(long, value_name = "TOKEN", env = "GARRICK_TOKEN", hide_env_values = true, value_parser = token::parse)]
     token: Option<String>,
 

@@ -152,6 +152,7 @@ fn kind_reading(local: &str, kind: &EntitiesSample) -> KindReading {
         waiting_messages: kind.waiting as u64,
         stray_messages: kind.strays,
         expired_messages: kind.expired,
+        refused_messages: kind.refused,
         abandoned_entities: kind.abandoned,
     }
 }

@@ -21,25 +21,33 @@ struct Of {
     /// Description of the method in an error message.
     what: &'static str,
     dialect: Dialect,
+    /// True if the method only converts a duty of a durable actor into a message. Such a method
+    /// cannot be excluded from the actor, because the actor then fails at its first duty.
+    converts: bool,
 }
 
 impl Of {
     /// Returns the description of methods that handle a message.
     fn message(dialect: Dialect) -> Self {
-        let what = "a method that handles a message";
-        Self { what, dialect }
+        Self {
+            what: "a method that handles a message",
+            dialect,
+            converts: false,
+        }
     }
 
     /// The kind of the method that is called at the start of an actor.
     const START: Self = Self {
         what: "the method marked `#[actor(started)]`",
         dialect: Dialect::Actor,
+        converts: false,
     };
 
     /// The kind of the method that changes the state of a durable actor.
     const APPLY: Self = Self {
         what: "the method marked `#[durable(apply)]`",
         dialect: Dialect::Durable,
+        converts: false,
     };
 
     /// Returns the kind of the function that converts duties of a durable actor into messages.
@@ -48,8 +56,21 @@ impl Of {
             Duty::Due => "the function marked `#[durable(due)]`",
             Duty::Letter => "the function marked `#[durable(letter)]`",
         };
-        let dialect = Dialect::Durable;
-        Self { what, dialect }
+        Self {
+            what,
+            dialect: Dialect::Durable,
+            converts: true,
+        }
+    }
+
+    /// Returns the end of an error message: the advice to exclude the method from the actor, if
+    /// that helps.
+    fn or_skip(self) -> String {
+        if self.converts {
+            String::new()
+        } else {
+            format!(", {}", self.dialect.or_skip())
+        }
     }
 }
 
@@ -135,17 +156,17 @@ pub(crate) fn typed_arguments(signature: &Signature) -> impl Iterator<Item = &Pa
 }
 
 fn qualifiers(signature: &Signature, of: Of, errors: &mut Errors) {
-    let (of, or_skip) = (of.what, of.dialect.or_skip());
     let mut refuse = |culprit: &dyn ToTokens, what: &str, instead: &str| {
-        let message = format!("{of} cannot be {what}; {instead}, {or_skip}");
+        let message = format!("{} cannot be {what}; {instead}{}", of.what, of.or_skip());
         errors.at(culprit, message);
     };
     if let Some(asyncness) = &signature.asyncness {
-        refuse(
-            asyncness,
-            "`async`, because a turn cannot wait",
-            "to receive an answer as a message, call the `_to` method of a handle",
-        );
+        let instead = if of.converts {
+            "remove `async`"
+        } else {
+            "to receive an answer as a message, call the `_to` method of a handle"
+        };
+        refuse(asyncness, "`async`, because a turn cannot wait", instead);
     }
     if let Some(constness) = &signature.constness {
         refuse(constness, "`const`", "remove `const`");
@@ -163,22 +184,26 @@ fn qualifiers(signature: &Signature, of: Of, errors: &mut Errors) {
 }
 
 fn generics(signature: &Signature, of: Of, errors: &mut Errors) {
-    let (of, or_skip) = (of.what, of.dialect.or_skip());
+    let (or_skip, converts) = (of.or_skip(), of.converts);
+    let of = of.what;
     for parameter in &signature.generics.params {
         let what = match parameter {
             GenericParam::Lifetime(_) => {
                 "lifetime parameters; remove them, so that the compiler infers the lifetimes"
             }
+            GenericParam::Type(_) | GenericParam::Const(_) if converts => {
+                "generic parameters; write the types"
+            }
             GenericParam::Type(_) | GenericParam::Const(_) => {
                 "generic parameters, because all messages of an actor have one type; move them to the `impl` block"
             }
         };
-        let message = format!("{of} cannot have {what}, {or_skip}");
+        let message = format!("{of} cannot have {what}{or_skip}");
         errors.at(parameter, message);
     }
     if let Some(clause) = &signature.generics.where_clause {
         let message =
-            format!("{of} cannot have a `where` clause; move it to the `impl` block, {or_skip}");
+            format!("{of} cannot have a `where` clause; move it to the `impl` block{or_skip}");
         errors.at(clause, message);
     }
 }

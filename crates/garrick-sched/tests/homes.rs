@@ -11,7 +11,7 @@ use common::does;
 use garrick_sched::{Address, Door, Flow, Here, SendError, Sponsor, Task, TaskId, Turn, door};
 use garrick_testkit::{ends_alone, wait};
 
-/// Number of blocks in several slabs.
+/// Number of tasks: enough for several regions of each slab that contains them.
 const MANY: usize = 5_000;
 
 /// A task, or a door, of at least `N` bytes. Each test has a size of its own. Drops the sender when

@@ -229,6 +229,7 @@ pub(crate) const FAMILIES: &[Family] = &[
     gauge("garrick_cluster_kind_waiting_messages", "Number of messages that wait on this node for an owner of their shard, or for the end of an entity.", Read::Kind(|k| known(k.waiting_messages))),
     counter("garrick_cluster_kind_stray_messages", "Messages that were dropped because this node did not own their shard.", Read::Kind(|k| known(k.stray_messages))),
     counter("garrick_cluster_kind_expired_messages", "Messages that were dropped because no node took them within 10 seconds.", Read::Kind(|k| known(k.expired_messages))),
+    counter("garrick_cluster_kind_refused_messages", "Messages that were dropped on this node because the mailbox of their entity was full.", Read::Kind(|k| known(k.refused_messages))),
 
     gauge("garrick_worker_turn_seconds", "Time for which the running turn has held its worker so far, in seconds. Only times above one second are exported.", Read::LongTurns),
 

@@ -319,7 +319,8 @@ fn kind(kind: &KindStatus) -> Detail {
     };
     let facts = format!(
         "{runs}; {} of {} shards here, {} without an owner, {} handed over from here, {} by any \
-         node; {} entities created, {} stopped because idle, {} did not end in time",
+         node; {} entities created, {} stopped because idle, {} did not end in time; {} messages \
+         found a full mailbox",
         kind.owned_shards,
         kind.shards,
         kind.unowned_shards,
@@ -328,6 +329,7 @@ fn kind(kind: &KindStatus) -> Detail {
         units::whole(kind.created),
         units::whole(kind.passivated),
         units::whole(kind.abandoned_entities),
+        units::whole(kind.refused_messages),
     );
     Detail {
         facts,

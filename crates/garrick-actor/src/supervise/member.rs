@@ -46,6 +46,7 @@ where
         let sponsor = self.sponsor.as_ref().filter(|_| job == Job::Begin);
         if sponsor.is_some_and(Handle::is_ending) {
             // A child on another system is not started again once this system is ending.
+            self.facts.set_orphan();
             return self.front.stop();
         }
         self.orders.give(turn, &self.front, job);
@@ -102,6 +103,7 @@ impl<A: Actor> Drop for Leaf<A> {
     /// Stops the child's front, the task to which the child's address leads. No supervisor is left
     /// that could restart the actor or make it handle the messages that were kept.
     fn drop(&mut self) {
+        self.facts.set_orphan();
         self.front.stop();
     }
 }

@@ -192,11 +192,8 @@ impl Supervisor {
         let own = Policy::new(below.policy.name.clone(), below.policy.shutdown);
         let policy = mem::replace(&mut below.policy, own);
         let below = below.spawn_below(&tree.handle, Some((line, &tree.path)))?;
-        let facts = Facts {
-            path: Some(below.path.clone()),
-            task: SUPERVISOR,
-            office: office_of(&tree.handle.sponsor()),
-        };
+        let office = office_of(&tree.handle.sponsor());
+        let facts = Facts::new(Some(below.path.clone()), SUPERVISOR, office);
         let branch = Branch {
             address: below.address.clone(),
             face: below.face.clone(),
@@ -309,11 +306,7 @@ impl Tree {
         let line = self.line();
         let id = line.id;
         let orders = Arc::new(Orders::default());
-        let facts = Arc::new(Facts {
-            path: about.path,
-            task: about.task,
-            office: office_of(sponsor),
-        });
+        let facts = Arc::new(Facts::new(about.path, about.task, office_of(sponsor)));
         let front = Front::new(factory, line, orders.clone(), facts.clone());
         let front = spawn_bound(sponsor, bound, front);
         let front = front.map_err(|_| SuperviseError::SystemEnding)?;

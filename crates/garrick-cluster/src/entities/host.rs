@@ -138,10 +138,12 @@ impl KindOptions {
     /// an error, so no letter is lost.
     ///
     /// Like every full mailbox, the mailbox accepts answers to the entity's own questions, and
-    /// messages of timers, reminders, effects and letters of the entity itself. It also accepts
-    /// messages that have waited for an owner of the shard, or for the end of an earlier instance
-    /// of the entity. So no message is lost only because an entity moves or was idle. Orders to
-    /// stop an entity are not messages, and need no room.
+    /// messages of timers, reminders, effects and letters of the entity itself. It also accepts up
+    /// to 16,384 messages that have waited for an owner of the shard, or for the end of an earlier
+    /// instance of the entity. Later messages are refused until the entity has handled enough of
+    /// them. Nodes with an older version of Garrick do not say that a message has waited, so such
+    /// messages are refused like all others. Orders to stop an entity are not messages, and need no
+    /// room.
     #[must_use]
     pub const fn mailbox(mut self, capacity: usize) -> Self {
         self.capacity = Some(capacity);

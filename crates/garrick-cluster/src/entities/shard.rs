@@ -26,7 +26,8 @@ pub(super) struct Waiting<M> {
     pub(super) by: Option<u64>,
     /// True if the message has waited for an owner of its shard, or for the end of an entity. Then
     /// the entity accepts it even if its mailbox is full, because the message may have come while
-    /// there was room. A message that has waited only for a link is not accepted in this way.
+    /// there was room. A message that has waited only for a link to the same owner is not accepted
+    /// in this way.
     pub(super) has_waited: bool,
 }
 
@@ -156,6 +157,21 @@ impl<M: 'static> Shard<M> {
         }
     }
 
+    /// Records that all messages of this node that wait now have waited for an owner. Called when
+    /// the owner of the shard changes.
+    pub(super) fn owner_changes(&mut self) {
+        let own = self.queue.iter_mut().filter(|waiting| waiting.by.is_none());
+        own.for_each(|waiting| waiting.has_waited = true);
+    }
+
+    /// Returns true if the next message must wait for an owner or for news about the owner. A
+    /// message behind others also waits for what the oldest of them waits for.
+    pub(super) fn waits_for_owner(&self, by: Option<u64>) -> bool {
+        let oldest = self.queue.front().map(|waiting| waiting.by);
+        let mut all = [Some(by), oldest].into_iter().flatten();
+        all.any(|by| matches!(self.way(by), Way::Wait))
+    }
+
     /// Returns true if the region (the actor that passes on messages to entities) must check the
     /// shard again later.
     pub(super) fn is_unsettled(&self) -> bool {
@@ -212,5 +228,60 @@ impl<M: 'static> Shard<M> {
                 entity.address.stop();
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use garrick_actor::{Local, behavior};
+
+    use super::*;
+
+    fn waiting(by: Option<u64>) -> Waiting<u32> {
+        Waiting {
+            key: "a".into(),
+            message: 0,
+            since: 1,
+            by,
+            has_waited: false,
+        }
+    }
+
+    #[test]
+    fn messages_that_wait_for_a_link_have_waited_for_an_owner_if_the_owner_changes() {
+        let local = Local::new().unwrap();
+        let region = local.spawn(behavior(|_: ToRegion<u32>, _| ()));
+        let mut shard = Shard {
+            place: Place::Far(region),
+            revision: 3,
+            ..Shard::default()
+        };
+        assert!(!shard.waits_for_owner(None));
+        shard.queue.extend([waiting(None), waiting(Some(3))]);
+        assert!(!shard.waits_for_owner(None), "it waits for the link");
+        shard.place = Place::Nobody;
+        shard.owner_changes();
+        let have_waited = |waiting: &Waiting<u32>| waiting.has_waited;
+        let seen: Vec<bool> = shard.queue.iter().map(have_waited).collect();
+        assert_eq!(
+            seen,
+            [true, false],
+            "the second one comes from another node"
+        );
+        assert!(shard.waits_for_owner(None));
+    }
+
+    #[test]
+    fn a_message_behind_one_that_waits_for_news_waits_for_them_too() {
+        let mut shard = Shard {
+            place: Place::Here { since: 1 },
+            revision: 3,
+            ..Shard::default()
+        };
+        assert!(!shard.waits_for_owner(None));
+        // The sender has read a later record.
+        assert!(shard.waits_for_owner(Some(4)));
+        shard.queue.push_back(waiting(Some(4)));
+        assert!(shard.waits_for_owner(None));
     }
 }

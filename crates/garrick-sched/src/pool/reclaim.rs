@@ -413,6 +413,8 @@ mod tests {
     const CLASS: usize = CLASSES - 1;
     /// Number of these envelopes in a slab (large piece of memory), which is almost two batches.
     const BLOCKS: usize = blocks_of(CLASS);
+    /// Pool from which all lists of the tests come.
+    const POOL: u32 = 7;
 
     /// Creates a depot (free blocks that all threads share) with `slabs` slabs. All blocks are
     /// free, except the blocks whose numbers are in `used`.
@@ -432,7 +434,7 @@ mod tests {
                 }
                 // SAFETY: a block of a slab that nobody else knows.
                 unsafe { block.write(Free { next: list.head }) };
-                (list.head, list.count) = (block, list.count + 1);
+                (list.head, list.count, list.from) = (block, list.count + 1, POOL);
                 if list.count == BATCH {
                     depot.push(CLASS, std::mem::replace(&mut list, List::EMPTY));
                 }
@@ -502,6 +504,7 @@ mod tests {
         // No block is there twice.
         let mut blocks = Vec::new();
         while let Some(list) = depot.pop(CLASS) {
+            assert_eq!(list.from, 0, "a sorted list is of no pool");
             let mut block = list.head;
             while !block.is_null() {
                 blocks.push(block.addr());
@@ -524,6 +527,35 @@ mod tests {
         let due = Instant::now() + UNUSED_FOR;
         while depot.reclaim_step(due) {}
         assert_eq!((depot.rests[CLASS].len(), listed(&depot)), (2, 4 * BLOCKS));
+    }
+
+    #[test]
+    fn a_mark_stays_until_the_last_worker_with_it_has_left() {
+        use super::super::slab::Mark;
+        use crate::cell::Home;
+        let mut depot = Depot::new();
+        let slab = Slab {
+            class: 9,
+            base: depot.new_slab(9).at,
+        };
+        // SAFETY: the first block of a slab that nobody else has.
+        unsafe { set_carved(slab.base, slab.base.add(class_bytes(9))) };
+        let blocks = |mark| {
+            let mut count = 0;
+            slab.each_block(Some(mark), |_| count += 1);
+            count
+        };
+        // Numbers 64 apart have the same mark.
+        let [first, second, other] = [1, 65, 2].map(|number| Mark::of(Home::new(number)));
+        for mark in [first, second, other] {
+            depot.enter(mark);
+            // SAFETY: a block of the slab.
+            unsafe { mark.set(slab.base) };
+        }
+        depot.leave(second);
+        assert_eq!((blocks(first), blocks(other)), (1, 1));
+        depot.leave(first);
+        assert_eq!((blocks(first), blocks(other)), (0, 1));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::cell::{CellPtr, Header, Home};
 /// memory.
 pub(super) const SLAB_BYTES: usize = 1 << 20;
 /// Number of slabs that are allocated at once. The allocation has room for one slab more, because
-/// allocators align large memory by touching all of it.
+/// [`Fresh`] aligns the memory itself.
 const SLABS_AT_ONCE: usize = 8;
 /// Number of regions of a slab.
 const REGIONS: usize = 64;
@@ -43,6 +43,8 @@ struct Tail {
     /// Address up to which the slab is divided into blocks, or 0 if there are no blocks. Written by
     /// the thread that divides the slab. A walk over the slab stops at this address.
     carved: AtomicUsize,
+    /// The marks of all regions together, so that code that searches for a mark skips most slabs.
+    any: AtomicU64,
     /// The marks of each region, one bit for each mark. A region contains the blocks that begin in
     /// it.
     marks: [AtomicU64; REGIONS],
@@ -110,10 +112,13 @@ impl Mark {
     #[inline]
     pub(super) unsafe fn set(self, block: *mut u8) {
         // SAFETY: by contract.
-        let marks = unsafe { &tail_of(block).marks[region_of(block.addr())] };
-        // Relaxed: only the worker that has the mark looks for it. A thread that creates a cell for
-        // a worker holds a lock, which the worker takes before it looks for its cells.
+        let tail = unsafe { tail_of(block) };
+        let marks = &tail.marks[region_of(block.addr())];
+        // Relaxed: only the worker that has the mark looks for it. If another thread creates a cell
+        // for a worker, the worker closes only after the thread has released the lock of
+        // `Shared::admits`.
         if marks.load(Relaxed) & self.0 != self.0 {
+            tail.any.fetch_or(self.0, Relaxed);
             marks.fetch_or(self.0, Relaxed);
         }
     }
@@ -165,14 +170,25 @@ impl Slab {
         // Relaxed: no thread has a cell in there, and the next thread gets the slab under the lock
         // of the depot.
         self.tail().carved.store(0, Relaxed);
+        self.tail().any.store(0, Relaxed);
         for marks in &self.tail().marks {
             marks.store(0, Relaxed);
         }
     }
 
+    /// Returns true if a region has the mark.
+    fn has(&self, mark: Mark) -> bool {
+        // Relaxed: see `Mark::set`.
+        self.tail().any.load(Relaxed) & mark.0 != 0
+    }
+
     /// Removes a mark from all regions.
     pub(super) fn unmark(&self, mark: Mark) {
-        for marks in &self.tail().marks {
+        if !self.has(mark) {
+            return;
+        }
+        let tail = self.tail();
+        for marks in tail.marks.iter().chain([&tail.any]) {
             // Relaxed: the depot's lock orders this before the next worker with this mark.
             if marks.load(Relaxed) & mark.0 != 0 {
                 marks.fetch_and(!mark.0, Relaxed);
@@ -183,6 +199,9 @@ impl Slab {
     /// Calls `found` for each block, used or free, in the regions that have the mark, or in all
     /// regions if there is none.
     pub(super) fn each_block(&self, mark: Option<Mark>, mut found: impl FnMut(CellPtr)) {
+        if mark.is_some_and(|mark| !self.has(mark)) {
+            return;
+        }
         let (bytes, carved) = (class_bytes(self.class), self.carved());
         let mut first = 0;
         for (region, marks) in self.tail().marks.iter().enumerate() {
@@ -239,8 +258,8 @@ impl Fresh {
         if start.is_null() {
             alloc::handle_alloc_error(layout);
         }
-        // SAFETY: less than the size of a slab, for which there is room before the first one.
-        let at = unsafe { start.add(start.align_offset(SLAB_BYTES)) };
+        // There is room for less than a slab before the first one.
+        let at = start.map_addr(|start| start.next_multiple_of(SLAB_BYTES));
         Self {
             at,
             slabs: SLABS_AT_ONCE,

@@ -91,6 +91,7 @@ const PROBES = {
     ["Shards", (kind) => si(kind.shards)], ["Shards here", (kind) => si(kind.owned_shards)], ["Shards without an owner", (kind) => si(kind.unowned_shards)],
     ["Shards handed over from here", (kind) => si(kind.handing_over_shards)], ["Shards handed over by any node", (kind) => si(kind.moving_shards)],
     ["Messages that wait", (kind) => si(kind.waiting_messages)], ["Messages for shards of others", (kind) => si(kind.stray_messages)],
+    ["Messages that found a full mailbox", (kind) => si(kind.refused_messages)],
     ["Messages that waited too long", (kind) => si(kind.expired_messages)], ["Entities that did not end in time", (kind) => si(kind.abandoned_entities)],
   ],
 };

@@ -153,6 +153,8 @@ pub struct KindReading {
     pub stray_messages: u64,
     /// Total number of messages that were dropped because no node accepted them in time.
     pub expired_messages: u64,
+    /// Total number of messages that were dropped because the mailbox of their entity was full.
+    pub refused_messages: u64,
     /// Total number of entities that did not end in time when their shard was handed over.
     pub abandoned_entities: u64,
 }

@@ -172,6 +172,7 @@ fn status_of_kind(reading: KindReading, created: &mut Meter, at: At) -> KindStat
         waiting_messages: reading.waiting_messages,
         stray_messages: reading.stray_messages,
         expired_messages: reading.expired_messages,
+        refused_messages: reading.refused_messages,
         abandoned_entities: reading.abandoned_entities,
         ..KindStatus::default()
     }

@@ -39,11 +39,7 @@ impl Member for Nobody {
     }
 
     fn facts(&self) -> Arc<Facts> {
-        Arc::new(Facts {
-            path: None,
-            task: "nobody",
-            office: None,
-        })
+        Arc::new(Facts::new(None, "nobody", None))
     }
 
     fn cell(&self) -> TaskId {

@@ -53,6 +53,8 @@ struct Care<A: Actor> {
     /// Number of actors that were created for this child so far. The supervisor has the same count.
     incarnation: u32,
     ending: Ending,
+    /// True if the current actor of the child has started.
+    is_up: bool,
     /// Messages that arrived while the actor could not handle them, oldest first.
     held: Several<VecDeque<A::Msg>>,
 }
@@ -90,6 +92,7 @@ impl<A: Actor> Front<A> {
             facts,
             incarnation: 0,
             ending: Ending::No,
+            is_up: false,
             held: Several::default(),
         };
         Self {
@@ -125,6 +128,7 @@ impl<A: Actor> Front<A> {
 
     /// Drops a message that has arrived after the request to stop.
     fn refuse(&self, message: A::Msg, turn: &Turn<'_, A::Msg>) -> Flow {
+        turn.spare();
         if A::is_letter(&message) {
             count_dead_letters(A::name, LetterReason::Stopped, 1);
         }
@@ -168,12 +172,23 @@ impl<A: Actor> Front<A> {
         flow
     }
 
+    /// Returns true if the child was asked to stop, and its latest actor has failed to start.
+    /// Perhaps no actor can start, so the child does not wait for the next one.
+    fn cannot_start(&self) -> bool {
+        let care = &self.care;
+        care.ending == Ending::Asked && care.incarnation > 0 && !care.is_up
+    }
+
     /// Creates the next actor and starts it.
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         if self.seat.is_over() {
             return Flow::Stop;
         }
+        if self.cannot_start() {
+            return self.abandon();
+        }
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
+        self.care.is_up = false;
         // If the factory panics, the seat is empty.
         if self.care.incarnation != 1 {
             turn.count_restart();
@@ -189,6 +204,7 @@ impl<A: Actor> Front<A> {
         };
         if matches!(next, Next::Continue | Next::Undo) {
             self.seat.start();
+            self.care.is_up = true;
         }
         let up = Report::Up(self.care.incarnation);
         match next {
@@ -282,6 +298,9 @@ impl<A: Actor> Front<A> {
     /// futures, streams and timers, and drops its stashed messages.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         turn.spare();
+        if self.cannot_start() {
+            return self.abandon();
+        }
         let actor = self.seat.take();
         // The actor's pending pipes and timers must not reach the next actor.
         let id = turn.address().id();
@@ -396,14 +415,14 @@ impl<A: Actor> Task for Front<A> {
     }
 
     fn stops(&mut self) -> bool {
-        // Until the child has handled the kept messages, if it is about to handle them. A child
-        // that waits for its restart drops them, and so does a child without a supervisor.
+        // The child first handles the kept messages, if it is about to do so. A child that waits
+        // for its restart drops them, and so does a child without a supervisor.
         let handles_them = match self.seat {
             Seat::Empty => self.care.incarnation == 0,
             Seat::Started(_) | Seat::Draining(_) => true,
             Seat::Emptying | Seat::Suspended(_) | Seat::Open(_) | Seat::Over => false,
         };
-        let waits = handles_them && !self.care.held.is_empty() && !self.care.line.is_cut();
+        let waits = handles_them && !self.care.held.is_empty() && !self.care.facts.is_orphan();
         if waits {
             self.care.ending = Ending::Asked;
         }

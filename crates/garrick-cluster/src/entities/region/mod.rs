@@ -287,7 +287,7 @@ impl<M: Travels> Region<M> {
         waiting.wait_from(cx.now());
         let shard = &mut self.shards[number as usize];
         // Otherwise the link to the owner accepts no messages now.
-        waiting.has_waited |= matches!(shard.way(waiting.by), Way::Wait);
+        waiting.has_waited |= shard.waits_for_owner(waiting.by);
         put(&mut shard.queue, waiting);
         self.unsettled.insert(number);
         self.look_within(LOOK, cx);
@@ -372,6 +372,7 @@ impl<M: Travels> Region<M> {
         for number in 0..self.shards.len() as u32 {
             let shard = &mut self.shards[number as usize];
             shard.place = Place::Nobody;
+            shard.owner_changes();
             shard.end();
             self.settle(number, cx);
         }
@@ -407,6 +408,8 @@ impl<M: Travels> Region<M> {
         };
         let shard = &mut self.shards[number as usize];
         (shard.place, shard.revision) = (place, revision);
+        // Also those that the link to the owner before did not accept.
+        shard.owner_changes();
         held.retain(|(_, of)| *of > revision);
         shard.held = held;
         match &shard.place {

@@ -10,6 +10,7 @@ use garrick_actor::{Address, Context, SendError};
 use garrick_sched::{Nanos, nanos};
 
 use super::{IDLE_LOOK, Idle, LOOK, Region, discard, is_late};
+use crate::entities::gate::WAITING_MAX;
 use crate::entities::message::RegionMsg;
 use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
@@ -32,12 +33,14 @@ fn take_late<M>(queue: &mut VecDeque<Waiting<M>>, now: Nanos) -> VecDeque<Waitin
 }
 
 /// Sends a message to an entity, as part of the current turn. If `has_waited` is true, the message
-/// is accepted even if the mailbox is full.
+/// is accepted even if the mailbox is full, unless [`WAITING_MAX`] messages more than its capacity
+/// wait there.
 ///
 /// # Errors
 /// Returns the message if the mailbox is full, or if the entity has stopped.
 fn send<M: 'static>(to: &Address<M>, message: M, has_waited: bool) -> Result<(), TrySendError<M>> {
-    if !has_waited {
+    let excess = || to.waiting()?.checked_sub(to.capacity()?);
+    if !has_waited || excess().is_some_and(|excess| excess >= WAITING_MAX) {
         return to.try_send(message);
     }
     let sent = to.send_promised(message);
