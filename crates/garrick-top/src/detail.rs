@@ -403,7 +403,7 @@ mod tests {
             ),
             (
                 "account",
-                "runs here; 9 of 16 shards here, 7 without an owner, 1 handed over from here, 2 by any node; 1,300 entities created, 60 stopped because idle, 0 did not end in time",
+                "runs here; 9 of 16 shards here, 7 without an owner, 1 handed over from here, 2 by any node; 1,300 entities created, 60 stopped because idle, 0 did not end in time; 4 messages found a full mailbox",
                 None,
             ),
         ];

@@ -176,6 +176,7 @@ fn with_cluster() -> Snapshot {
             entities: 1_234,
             created: 1_300,
             passivated: 60,
+            refused_messages: 4,
             shards: 16,
             owned_shards: 9,
             unowned_shards: 7,
