@@ -52,20 +52,26 @@ fn are_dropped(dropped: &Receiver<()>) -> bool {
     dropped.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
 }
 
+/// Spawns [`MANY`] tasks in one turn of a system of this thread, with the sender that each of them
+/// holds. Returns the tasks.
+fn spawn_in_turn<const N: usize>(here: &Here, held: Sender<()>) -> Vec<Address<u32>> {
+    let (tell, born) = channel();
+    let parent = here.spawn(does(move |(): (), turn: &Turn<'_, _>| {
+        let born = (0..MANY).map(|_| turn.spawn(Wide::<N>::new(Some(&held))));
+        tell.send(born.collect()).unwrap();
+        Flow::Stop
+    }));
+    parent.send(()).unwrap();
+    here.run();
+    born.try_recv().unwrap()
+}
+
 #[test]
 fn tasks_in_new_memory_stop() {
     ends_alone(|| {
         let (held, dropped) = channel();
         let here = Here::new_here().unwrap();
-        let (tell, born) = channel::<Vec<Address<u32>>>();
-        let parent = here.spawn(does(move |(): (), turn: &Turn<'_, _>| {
-            let born = (0..MANY).map(|_| turn.spawn(Wide::<90>::new(Some(&held))));
-            tell.send(born.collect()).unwrap();
-            Flow::Stop
-        }));
-        parent.send(()).unwrap();
-        here.run();
-        let born = born.try_recv().unwrap();
+        let born = spawn_in_turn::<90>(&here, held);
         drop(here);
         assert!(are_dropped(&dropped));
         assert!(born.iter().all(Address::is_stopped));
@@ -113,15 +119,7 @@ fn tasks_in_blocks_that_others_have_freed_stop() {
         let blocks = blocks.join().unwrap();
         let (held, dropped) = channel();
         let here = Here::new_here().unwrap();
-        let (tell, born) = channel::<Vec<Address<u32>>>();
-        let parent = here.spawn(does(move |(): (), turn: &Turn<'_, _>| {
-            let born = (0..MANY).map(|_| turn.spawn(Wide::<150>::new(Some(&held))));
-            tell.send(born.collect()).unwrap();
-            Flow::Stop
-        }));
-        parent.send(()).unwrap();
-        here.run();
-        let born = born.try_recv().unwrap();
+        let born = spawn_in_turn::<150>(&here, held);
         if !cfg!(garrick_no_pool) {
             assert!(born.iter().any(|child| blocks.contains(&child.id())));
         }
