@@ -48,15 +48,15 @@ const SHOWN: &[(&str, &str)] = &[
 /// with these packages.
 pub(super) fn package(workspace: &Workspace) -> Result<String> {
     let packages = workspace.public();
-    pack(&packages)?;
-    let folder = workspace.target.join("packages");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).context("cannot empty target/packages")?;
+    if let Some(home) = cargo_home() {
+        forget_unpacked(&home.join("registry/src"), &packages)?;
     }
-    fs::create_dir_all(&folder)?;
+    let built = emptied(workspace.target.join("packaging"))?;
+    pack(&packages, &built)?;
+    let folder = emptied(workspace.target.join("packages"))?;
     let mut bytes = 0;
     for package in &packages {
-        bytes += unpack(workspace, package, &folder)?;
+        bytes += unpack(package, &built, &folder)?;
     }
     let programs = run_outside(workspace, &packages, &folder)?;
     let count = packages.len();
@@ -66,22 +66,61 @@ pub(super) fn package(workspace: &Workspace) -> Result<String> {
     ))
 }
 
-fn pack(packages: &[&Package]) -> Result<()> {
+/// Returns the folder in which cargo keeps what it downloads and unpacks.
+fn cargo_home() -> Option<PathBuf> {
+    let set = env::var_os("CARGO_HOME").map(PathBuf::from);
+    set.or_else(|| Some(env::home_dir()?.join(".cargo")))
+}
+
+/// Removes the packages that an earlier `cargo package` has unpacked to `sources`. Cargo finds an
+/// unpacked package by its name and version, and would build the other packages with its old code.
+fn forget_unpacked(sources: &Path, packages: &[&Package]) -> Result<()> {
+    if !sources.exists() {
+        return Ok(());
+    }
+    for registry in fs::read_dir(sources)? {
+        let registry = registry?;
+        // The name of a registry in a folder begins where others have the name of their server.
+        if !registry.file_name().to_string_lossy().starts_with('-') {
+            continue;
+        }
+        for package in packages {
+            let unpacked = registry.path().join(file_name(package));
+            if unpacked.exists() {
+                fs::remove_dir_all(&unpacked)
+                    .with_context(|| format!("cannot remove {}", unpacked.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folder, which is empty now.
+fn emptied(folder: PathBuf) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot empty {}", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Makes the packages, and builds each of them in the empty folder `target`. Cargo takes packages
+/// for unchanged as long as their versions stay, so an earlier build must not be there.
+fn pack(packages: &[&Package], target: &Path) -> Result<()> {
     // The step `release` checks that nothing has changed since the commit.
-    let mut job = Job::cargo(&["package", "--allow-dirty"]);
+    let mut job = Job::cargo(&["package", "--allow-dirty", "--target-dir"]).arguments(&[target]);
     for package in packages {
         job = job.arguments(&["-p", &package.name]);
     }
     job.run()
 }
 
-/// Unpacks a package, and checks its files. Returns the size of the packed file in bytes.
-fn unpack(workspace: &Workspace, package: &Package, folder: &Path) -> Result<u64> {
+/// Unpacks a package that was made in `target`, and checks its files. Returns the size of the packed
+/// file in bytes.
+fn unpack(package: &Package, target: &Path, folder: &Path) -> Result<u64> {
     let name = file_name(package);
-    let packed = workspace
-        .target
-        .join("package")
-        .join(format!("{name}.crate"));
+    let packed = target.join("package").join(format!("{name}.crate"));
     Job::new("tar")
         .arguments(&["-xzf".as_ref(), packed.as_os_str()])
         .arguments(&["-C".as_ref(), folder.as_os_str()])
@@ -260,6 +299,25 @@ mod tests {
         few.remove("README.md");
         let missing = check_files("a", &few).unwrap_err().to_string();
         assert!(missing.contains("does not contain README.md"), "{missing}");
+    }
+
+    #[test]
+    fn only_own_packages_of_registries_in_folders_are_forgotten() {
+        let package = Package {
+            name: "parts".to_owned(),
+            version: "0.1.0".to_owned(),
+            ..Package::default()
+        };
+        let sources = env::temp_dir().join(format!("garrick-unpacked-{}", process::id()));
+        let paths = ["-1f/parts-0.1.0", "-1f/others-0.1.0", "host-1f/parts-0.1.0"];
+        let paths = paths.map(|path| sources.join(path));
+        for path in &paths {
+            fs::create_dir_all(path).unwrap();
+        }
+        forget_unpacked(&sources, &[&package]).unwrap();
+        assert_eq!(paths.map(|path| path.exists()), [false, true, true]);
+        fs::remove_dir_all(&sources).unwrap();
+        forget_unpacked(&sources, &[&package]).unwrap();
     }
 
     #[test]
