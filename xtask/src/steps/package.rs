@@ -116,8 +116,8 @@ fn pack(packages: &[&Package], target: &Path) -> Result<()> {
     job.run()
 }
 
-/// Unpacks a package that was made in `target`, and checks its files. Returns the size of the packed
-/// file in bytes.
+/// Unpacks a package that was made in `target`, and checks its files. Returns the size of the
+/// packed file in bytes.
 fn unpack(package: &Package, target: &Path, folder: &Path) -> Result<u64> {
     let name = file_name(package);
     let packed = target.join("package").join(format!("{name}.crate"));
