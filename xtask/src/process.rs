@@ -28,6 +28,15 @@ const TIMED_OUT: i32 = 124;
 const KILLED: i32 = 128 + SIGKILL;
 const SIGKILL: i32 = 9;
 
+/// Creates the folder, or removes all that is in it.
+pub(crate) fn empty(folder: &Path) -> Result<()> {
+    let cannot = || format!("cannot empty {}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(cannot)?;
+    }
+    fs::create_dir_all(folder).with_context(cannot)
+}
+
 /// The end of a command whose failure is not an error of xtask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {

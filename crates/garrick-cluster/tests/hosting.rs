@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use common::Cluster;
+use common::{Cluster, until};
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System, behavior};
 use garrick_cluster::placement::{Change, LocalPlacement, News, Outcome, Placement};
 use garrick_cluster::{
@@ -119,13 +119,6 @@ impl Place {
 
     fn active(&self) -> usize {
         self.entities.sample()[0].active
-    }
-}
-
-/// Waits until a condition holds. There is no time limit except that of the test program.
-fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        thread::yield_now();
     }
 }
 

@@ -6,10 +6,9 @@ mod common;
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::thread;
 use std::time::Duration;
 
-use common::Cluster;
+use common::{Cluster, until};
 use garrick_actor::system::LetterReason;
 use garrick_actor::{Actor, Address, Ask, Context, NoReply, Reply, System};
 use garrick_cluster::{
@@ -279,13 +278,6 @@ impl Place {
 
     fn sample(&self) -> EntitiesSample {
         self.entities.sample()[0].clone()
-    }
-}
-
-/// Waits until a condition holds. There is no time limit except that of the test program.
-fn until(mut holds: impl FnMut() -> bool) {
-    while !holds() {
-        thread::yield_now();
     }
 }
 

@@ -52,12 +52,32 @@ fn are_dropped(dropped: &Receiver<()>) -> bool {
     dropped.try_recv() == Err(std::sync::mpsc::TryRecvError::Disconnected)
 }
 
+/// Waits until a task that comes behind `tasks` has run. Checks that `tasks` stop when their system
+/// ends, and not before, because they have addresses.
+fn check_end(sponsor: Sponsor, tasks: &[Address<u32>], dropped: &Receiver<()>) {
+    let (told, heard) = channel();
+    let last = does(move |(): (), _: &Turn<'_, ()>| {
+        told.send(()).unwrap();
+        Flow::Stop
+    });
+    sponsor.handle().spawn(last).unwrap().send(()).unwrap();
+    wait(&heard);
+    assert!(!are_dropped(dropped));
+    sponsor.shutdown();
+    assert!(are_dropped(dropped));
+    assert!(tasks.iter().all(Address::is_stopped));
+}
+
 /// Spawns [`MANY`] tasks in one turn of a system of this thread, with the sender that each of them
-/// holds. Returns the tasks.
-fn spawn_in_turn<const N: usize>(here: &Here, held: Sender<()>) -> Vec<Address<u32>> {
+/// holds. Returns the tasks. `spawn` spawns one of them.
+fn spawn_in_turn<const N: usize>(
+    here: &Here,
+    held: Sender<()>,
+    spawn: impl Fn(&Turn<'_, ()>, Wide<N>) -> Address<u32> + 'static,
+) -> Vec<Address<u32>> {
     let (tell, born) = channel();
     let parent = here.spawn(does(move |(): (), turn: &Turn<'_, _>| {
-        let born = (0..MANY).map(|_| turn.spawn(Wide::<N>::new(Some(&held))));
+        let born = (0..MANY).map(|_| spawn(turn, Wide::new(Some(&held))));
         tell.send(born.collect()).unwrap();
         Flow::Stop
     }));
@@ -71,7 +91,7 @@ fn tasks_in_new_memory_stop() {
     ends_alone(|| {
         let (held, dropped) = channel();
         let here = Here::new_here().unwrap();
-        let born = spawn_in_turn::<90>(&here, held);
+        let born = spawn_in_turn::<90>(&here, held, |turn, task| turn.spawn(task));
         drop(here);
         assert!(are_dropped(&dropped));
         assert!(born.iter().all(Address::is_stopped));
@@ -119,7 +139,7 @@ fn tasks_in_blocks_that_others_have_freed_stop() {
         let blocks = blocks.join().unwrap();
         let (held, dropped) = channel();
         let here = Here::new_here().unwrap();
-        let born = spawn_in_turn::<150>(&here, held);
+        let born = spawn_in_turn::<150>(&here, held, |turn, task| turn.spawn(task));
         if !cfg!(garrick_no_pool) {
             assert!(born.iter().any(|child| blocks.contains(&child.id())));
         }
@@ -142,18 +162,7 @@ fn tasks_that_come_from_outside_stop() {
         for task in &tasks {
             task.send(1).unwrap();
         }
-        // A task stops only when its system ends, because it has an address.
-        let (told, heard) = channel();
-        let last = does(move |(): (), _: &Turn<'_, ()>| {
-            told.send(()).unwrap();
-            Flow::Stop
-        });
-        handle.spawn(last).unwrap().send(()).unwrap();
-        wait(&heard);
-        assert!(!are_dropped(&dropped));
-        sponsor.shutdown();
-        assert!(are_dropped(&dropped));
-        assert!(tasks.iter().all(Address::is_stopped));
+        check_end(sponsor, &tasks, &dropped);
     });
 }
 
@@ -164,29 +173,8 @@ fn tasks_that_another_sponsor_has_made_stop() {
         let sponsor = Sponsor::pool(1).unwrap();
         let handle = sponsor.handle();
         let here = Here::new_here().unwrap();
-        let (tell, born) = channel::<Vec<Address<u32>>>();
-        let parent = here.spawn(does(move |(): (), turn: &Turn<'_, _>| {
-            let born = (0..MANY).map(|_| {
-                let task = Wide::<210>::new(Some(&held));
-                turn.spawn_on(&handle, task)
-            });
-            tell.send(born.collect()).unwrap();
-            Flow::Stop
-        }));
-        parent.send(()).unwrap();
-        here.run();
-        let born = born.try_recv().unwrap();
-        // The message comes behind the tasks.
-        let (told, heard) = channel();
-        let last = does(move |(): (), _: &Turn<'_, ()>| {
-            told.send(()).unwrap();
-            Flow::Stop
-        });
-        sponsor.handle().spawn(last).unwrap().send(()).unwrap();
-        wait(&heard);
-        assert!(!are_dropped(&dropped));
-        sponsor.shutdown();
-        assert!(are_dropped(&dropped));
-        assert!(born.iter().all(Address::is_stopped));
+        let spawn = move |turn: &Turn<'_, ()>, task| turn.spawn_on(&handle, task);
+        let born = spawn_in_turn::<210>(&here, held, spawn);
+        check_end(sponsor, &born, &dropped);
     });
 }

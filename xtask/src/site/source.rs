@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 
 use super::listing;
 use crate::pages::{Chapter, INDEX, Part, links, parts, resolve};
+use crate::process::empty;
 use crate::workspace::Workspace;
 
 /// First page of the site.
@@ -58,9 +59,7 @@ struct Source<'a> {
 
 /// Writes the input of mdBook to `folder`, for a site in `site`. Returns the number of pages.
 pub(super) fn write(workspace: &Workspace, folder: &Path, site: &Path) -> Result<usize> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {folder:?}"))?;
-    }
+    empty(folder)?;
     let index = fs::read_to_string(workspace.root.join(INDEX)).context(INDEX)?;
     let parts = parts(&index);
     let own = [(FRONT, "Garrick"), (INDEX, "Guides")];

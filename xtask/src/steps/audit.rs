@@ -2,13 +2,12 @@
 //! `cargo-semver-checks` for changes that break the code of users, and `cargo-fuzz`. The first two
 //! take minutes to install.
 
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{Ended, Job};
+use crate::process::{Ended, Job, empty};
 use crate::tools;
 use crate::workspace::{Package, Workspace};
 
@@ -175,10 +174,7 @@ fn compared<'a>(workspace: &'a Workspace, names: &[String]) -> Result<Vec<&'a Pa
 
 /// Writes the files of a commit to an empty folder.
 fn extract(commit: &str, folder: &Path) -> Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(folder)?;
+    empty(folder)?;
     let archive = folder.join("archive.tar");
     Job::new("git")
         .arguments(&["archive", "--output"])

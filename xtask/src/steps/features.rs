@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::{Ended, Job};
+use crate::process::{Ended, Job, empty};
 use crate::workspace::{Package, Workspace};
 
 /// Checks each public crate without features, with each feature alone, and with all features.
@@ -70,9 +70,7 @@ pub(super) fn minimal(workspace: &Workspace) -> Result<String> {
 
 /// Copies the files that git knows to an empty folder.
 fn copy_sources(workspace: &Workspace, copy: &Path) -> Result<()> {
-    if copy.exists() {
-        fs::remove_dir_all(copy).with_context(|| format!("cannot empty {}", copy.display()))?;
-    }
+    empty(copy)?;
     let files = Job::new("git").arguments(&["ls-files"]).watch()?;
     if files.ended != Ended::Passed {
         bail!("`git ls-files` failed: {}", files.output);

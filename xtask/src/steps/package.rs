@@ -14,7 +14,7 @@ use std::{env, process};
 
 use anyhow::{Context, Result, bail};
 
-use crate::process::Job;
+use crate::process::{Job, empty};
 use crate::workspace::{FACADE, Package, Workspace};
 
 /// Files that a package may contain beside its folder `src`. Cargo adds some of them.
@@ -51,9 +51,11 @@ pub(super) fn package(workspace: &Workspace) -> Result<String> {
     if let Some(home) = cargo_home() {
         forget_unpacked(&home.join("registry/src"), &packages)?;
     }
-    let built = emptied(workspace.target.join("packaging"))?;
+    let built = workspace.target.join("packaging");
+    empty(&built)?;
     pack(&packages, &built)?;
-    let folder = emptied(workspace.target.join("packages"))?;
+    let folder = workspace.target.join("packages");
+    empty(&folder)?;
     let mut bytes = 0;
     for package in &packages {
         bytes += unpack(package, &built, &folder)?;
@@ -93,16 +95,6 @@ fn forget_unpacked(sources: &Path, packages: &[&Package]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the folder, which is empty now.
-fn emptied(folder: PathBuf) -> Result<PathBuf> {
-    if folder.exists() {
-        fs::remove_dir_all(&folder)
-            .with_context(|| format!("cannot empty {}", folder.display()))?;
-    }
-    fs::create_dir_all(&folder)?;
-    Ok(folder)
 }
 
 /// Makes the packages, and builds each of them in the empty folder `target`. Cargo takes packages

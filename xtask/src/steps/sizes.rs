@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::process::{Ended, Job};
+use crate::process::{Ended, Job, empty};
 use crate::tidy;
 use crate::workspace::Workspace;
 
@@ -28,9 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// Counts crates, times builds into empty folders, and counts public names.
 pub(super) fn sizes(workspace: &Workspace) -> Result<String> {
     let folder = workspace.target.join("sizes");
-    if folder.exists() {
-        fs::remove_dir_all(&folder).context("cannot empty target/sizes")?;
-    }
+    empty(&folder)?;
     let hello = folder.join("hello");
     write_hello(workspace, &hello)?;
     let manifest = hello.join("Cargo.toml").display().to_string();

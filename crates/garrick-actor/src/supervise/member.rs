@@ -37,6 +37,14 @@ pub(super) struct Leaf<A: Actor> {
     pub(super) facts: Arc<Facts>,
 }
 
+impl<A: Actor> Leaf<A> {
+    /// Stops the child's front. The child gets no more orders, so it does not wait for any.
+    fn give_up(&self) {
+        self.facts.set_orphan();
+        self.front.stop();
+    }
+}
+
 impl<A> Member for Leaf<A>
 where
     A: Actor + Send,
@@ -46,8 +54,7 @@ where
         let sponsor = self.sponsor.as_ref().filter(|_| job == Job::Begin);
         if sponsor.is_some_and(Handle::is_ending) {
             // A child on another system is not started again once this system is ending.
-            self.facts.set_orphan();
-            return self.front.stop();
+            return self.give_up();
         }
         self.orders.give(turn, &self.front, job);
     }
@@ -103,8 +110,7 @@ impl<A: Actor> Drop for Leaf<A> {
     /// Stops the child's front, the task to which the child's address leads. No supervisor is left
     /// that could restart the actor or make it handle the messages that were kept.
     fn drop(&mut self) {
-        self.facts.set_orphan();
-        self.front.stop();
+        self.give_up();
     }
 }
 

@@ -167,9 +167,8 @@ impl<M: 'static> Shard<M> {
     /// Returns true if the next message must wait for an owner or for news about the owner. A
     /// message behind others also waits for what the oldest of them waits for.
     pub(super) fn waits_for_owner(&self, by: Option<u64>) -> bool {
-        let oldest = self.queue.front().map(|waiting| waiting.by);
-        let mut all = [Some(by), oldest].into_iter().flatten();
-        all.any(|by| matches!(self.way(by), Way::Wait))
+        let waits = |by| matches!(self.way(by), Way::Wait);
+        waits(by) || self.queue.front().is_some_and(|oldest| waits(oldest.by))
     }
 
     /// Returns true if the region (the actor that passes on messages to entities) must check the

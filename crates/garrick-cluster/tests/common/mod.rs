@@ -1,5 +1,7 @@
 //! A cluster whose nodes share a network and a placement.
 
+use std::thread;
+
 use garrick_actor::System;
 use garrick_cluster::placement::LocalPlacement;
 use garrick_cluster::{Entities, LocalNet, Node};
@@ -27,5 +29,13 @@ impl Cluster {
         let node = Node::join(&system.handle(), self.net.clone(), "test", name).unwrap();
         let entities = Entities::start(&node, self.placement.clone()).unwrap();
         (system, node, entities)
+    }
+}
+
+/// Waits until a condition holds. There is no time limit except that of the test program.
+#[allow(dead_code, reason = "not every scenario waits for a condition")]
+pub(crate) fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        thread::yield_now();
     }
 }

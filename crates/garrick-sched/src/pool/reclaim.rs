@@ -142,13 +142,18 @@ impl Reclaim {
 
 /// A slab (large piece of memory), and the number of free blocks that were found in it.
 struct Found {
-    base: *mut u8,
+    slab: Slab,
     free: usize,
 }
 
 impl Found {
-    fn is_free(&self, class: usize) -> bool {
-        self.free == blocks_of(class)
+    fn is_free(&self) -> bool {
+        self.free == blocks_of(self.slab.class)
+    }
+
+    /// Returns the address at which the slab begins.
+    fn start(&self) -> usize {
+        self.slab.base.addr()
     }
 }
 
@@ -193,9 +198,9 @@ impl Sweep {
     /// Returns the index of the slab (large piece of memory) in which a block lies.
     fn slab_of(&mut self, block: *mut Free) -> usize {
         let address = block.addr();
-        let base = self.slabs[self.last].base.addr();
+        let base = self.slabs[self.last].start();
         if !(base..base + SLAB_BYTES).contains(&address) {
-            let behind = (self.slabs).partition_point(|slab| slab.base.addr() <= address);
+            let behind = (self.slabs).partition_point(|found| found.start() <= address);
             self.last = behind - 1;
         }
         self.last
@@ -223,7 +228,7 @@ impl Sweep {
             // SAFETY: as above.
             let next = unsafe { (*block).next };
             let slab = self.slab_of(block);
-            if !self.slabs[slab].is_free(self.class) {
+            if !self.slabs[slab].is_free() {
                 // SAFETY: as above.
                 unsafe { (*block).next = kept.head };
                 (kept.head, kept.count) = (block, kept.count + 1);
@@ -308,14 +313,10 @@ impl Depot {
             return WANTED.store(false, Relaxed);
         };
         let left: Vec<List> = self.batches[class].drain(..lows[class]).collect();
-        let slabs = self.slabs.iter().filter(|slab| slab.class == class);
-        let mut slabs: Vec<_> = slabs
-            .map(|slab| Found {
-                base: slab.base,
-                free: 0,
-            })
-            .collect();
-        slabs.sort_unstable_by_key(|slab| slab.base.addr());
+        let slabs = self.slabs.iter().copied();
+        let slabs = slabs.filter(|slab| slab.class == class);
+        let mut slabs: Vec<_> = slabs.map(|slab| Found { slab, free: 0 }).collect();
+        slabs.sort_unstable_by_key(Found::start);
         self.reclaim.stage = Stage::Sweeping(Box::new(Sweep {
             class,
             pass: Pass::Counting,
@@ -360,7 +361,7 @@ impl Depot {
             Pass::Counting => {
                 if let Some(list) = sweep.left.pop() {
                     sweep.count(list);
-                } else if sweep.slabs.iter().any(|slab| slab.is_free(class)) {
+                } else if sweep.slabs.iter().any(Found::is_free) {
                     std::mem::swap(&mut sweep.left, &mut sweep.done);
                     sweep.pass = Pass::Sorting(List::EMPTY);
                 } else {
@@ -379,19 +380,17 @@ impl Depot {
                     self.batches[class].push(list);
                 }
                 if is_over {
-                    sweep.slabs.retain(|slab| slab.is_free(class));
+                    sweep.slabs.retain(Found::is_free);
                     sweep.pass = Pass::Zapping;
                 } else {
                     sweep.pass = Pass::Sorting(kept);
                 }
             }
             Pass::Zapping => {
-                let Some(slab) = sweep.slabs.pop() else {
+                let Some(Found { slab, .. }) = sweep.slabs.pop() else {
                     return false;
                 };
                 give_back(slab.base, blocks_of(class) * class_bytes(class));
-                let base = slab.base;
-                let slab = Slab { base, class };
                 slab.clear();
                 self.rests[class].push(slab.rest());
                 sweep.held -= blocks_of(class) as u64;

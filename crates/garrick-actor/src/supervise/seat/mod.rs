@@ -172,20 +172,10 @@ impl<A: Actor> Front<A> {
         flow
     }
 
-    /// Returns true if the child was asked to stop, and its latest actor has failed to start.
-    /// Perhaps no actor can start, so the child does not wait for the next one.
-    fn cannot_start(&self) -> bool {
-        let care = &self.care;
-        care.ending == Ending::Asked && care.incarnation > 0 && !care.is_up
-    }
-
     /// Creates the next actor and starts it.
     fn begin(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         if self.seat.is_over() {
             return Flow::Stop;
-        }
-        if self.cannot_start() {
-            return self.abandon();
         }
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
         self.care.is_up = false;
@@ -298,7 +288,9 @@ impl<A: Actor> Front<A> {
     /// futures, streams and timers, and drops its stashed messages.
     fn halt(&mut self, turn: &Turn<'_, A::Msg>) -> Flow {
         turn.spare();
-        if self.cannot_start() {
+        let has_failed_to_start = self.care.incarnation > 0 && !self.care.is_up;
+        if self.care.ending == Ending::Asked && has_failed_to_start {
+            // Perhaps no actor can start, so the child does not wait for the next one.
             return self.abandon();
         }
         let actor = self.seat.take();
