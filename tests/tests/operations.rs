@@ -100,13 +100,16 @@ fn a_long_handler_is_the_first_of_the_actors_that_stand_out() {
     // that the operating system has interrupted stands out, too, for one window.
     let busy = |busy: Option<f64>| busy.unwrap_or_default();
     let is_at_the_book = |seen: &Snapshot| {
-        let book = &node(seen, "OrderBook").id;
+        let book = node(seen, "OrderBook");
         let [first, others @ ..] = &seen.actors[..] else {
             return false;
         };
         let is_first = unnumbered(&first.name) == "/user/book-4711";
         let is_alone = others.iter().all(|other| busy(other.busy) < 0.5);
-        is_first && is_alone && matches!(&seen.alerts[..], [alert] if alert.on == *book)
+        // On a busy machine, the book's turns begin late in some windows.
+        let is_busy = busy(book.busy) > 0.8;
+        let has_alert = matches!(&seen.alerts[..], [alert] if alert.on == book.id);
+        is_first && is_alone && is_busy && has_alert
     };
     let seen = seen(Trouble::LongHandler, is_at_the_book);
     let book = node(&seen, "OrderBook");
@@ -115,7 +118,6 @@ fn a_long_handler_is_the_first_of_the_actors_that_stand_out() {
     assert!((12_000..=12_500).contains(&first.waiting), "{first:?}");
     assert_eq!(book.alive, Some(10_000));
     assert_eq!(book.longest, Some(first.waiting));
-    assert!(busy(book.busy) > 0.8, "{book:?}");
     let turns = book.turn_seconds.as_ref().expect("turns were timed");
     assert!(turns.p50.is_some_and(|time| time < 0.01), "{turns:?}");
     assert!(turns.p99.is_some_and(|time| time > 0.01), "{turns:?}");

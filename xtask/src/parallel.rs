@@ -21,14 +21,12 @@ const LINES_MAX: usize = 8;
 const LONG: &[&str] = &[
     "dashboard",
     "nats",
-    "soundness",
     "journals",
     "garrick_top",
-    "entities",
-    "directory",
     "planted",
     "actor_macro_errors",
     "xtask",
+    "bench",
 ];
 
 /// Calls `work` for each item, `jobs` at a time, and returns all results, or the first error.

@@ -137,6 +137,39 @@ impl Job {
         self.arguments(&["--profile", "ci"])
     }
 
+    /// Optimizes our own crates a little, with debug assertions. This is an option for a command
+    /// of the profile `test`. The crates of others are those of the unoptimized tests, so they are
+    /// not built again. Two of our crates are also not optimized, because their tests spend no time
+    /// there.
+    pub(crate) fn faster(self) -> Self {
+        self.configured(&[
+            "profile.test.opt-level=1",
+            "profile.test.package.\"*\".opt-level=0",
+            "profile.test.package.garrick-measure.opt-level=0",
+            "profile.test.package.garrick-telemetry.opt-level=0",
+        ])
+    }
+
+    /// Optimizes our own crates as in a release. This is an option for a command of the profile
+    /// `test`. The crates of others are those of the unoptimized tests, so they are not built
+    /// again.
+    pub(crate) fn released(self) -> Self {
+        self.configured(&[
+            "profile.test.opt-level=3",
+            "profile.test.debug-assertions=false",
+            "profile.test.overflow-checks=false",
+            "profile.test.package.\"*\".opt-level=0",
+            "profile.test.package.\"*\".debug-assertions=true",
+            "profile.test.package.\"*\".overflow-checks=true",
+        ])
+    }
+
+    /// Adds settings of cargo's configuration, which a call of cargo prefers to those in files.
+    fn configured(self, settings: &[&str]) -> Self {
+        let add = |job: Self, setting: &&str| job.arguments(&["--config", setting]);
+        settings.iter().fold(self, add)
+    }
+
     /// Selects the profile for models.
     pub(crate) fn models(self) -> Self {
         self.arguments(&["--profile", "model"])

@@ -9,7 +9,7 @@ use std::mem;
 use std::ops::{Deref, DerefMut};
 
 use garrick_core::quiet;
-pub(crate) use garrick_core::quiet::drop;
+pub(crate) use garrick_core::quiet::{Contained, drop};
 
 /// Calls `f` and returns its result, or `None` if it panics.
 pub(crate) fn call<R>(f: impl FnOnce() -> R) -> Option<R> {
@@ -26,9 +26,15 @@ pub(crate) fn drop_each<T>(values: impl IntoIterator<Item = T>) {
 #[derive(Default)]
 pub(crate) struct Several<C: IntoIterator + Default>(C);
 
+impl<C: IntoIterator + Default> Several<C> {
+    pub(crate) const fn new(values: C) -> Self {
+        Self(values)
+    }
+}
+
 impl<C: IntoIterator + Default> From<C> for Several<C> {
     fn from(values: C) -> Self {
-        Self(values)
+        Self::new(values)
     }
 }
 

@@ -159,7 +159,7 @@ impl<M: 'static> Context<'_, M> {
     /// assert!(kettle.is_stopped());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn send_after<N: 'static>(
+    pub fn send_after<N: Send + 'static>(
         &self,
         delay: Duration,
         to: &Address<N>,

@@ -9,19 +9,20 @@ use std::fmt;
 use std::future::{Future, pending, poll_fn};
 use std::num::NonZero;
 use std::panic::panic_any;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, mpsc};
 use std::task::{self, Poll, Wake, Waker};
 use std::thread;
 
 use common::{local, settle};
-use garrick_actor::future::Sleep;
+use futures_util::Stream;
+use garrick_actor::future::{Sleep, Streamed};
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor, Tree};
 use garrick_actor::{
-    Actor, Address, Ask, AsyncContext, BehaviorContext, Context, Incoming, Local, Next, NoReply,
-    Reply, System, behavior,
+    Actor, Address, Ask, AsyncActor, AsyncContext, BehaviorContext, Context, Incoming, Local, Next,
+    NoReply, Reply, System, behavior,
 };
 use garrick_testkit::{OnDrop, fail, ms, silence_panics};
 
@@ -301,6 +302,98 @@ fn an_error_may_panic_whatever_it_is_asked() {
     child.spawn().unwrap().send(()).unwrap();
     settle(&local);
     assert!(!branch.is_stopped() && !root.is_stopped());
+}
+
+#[test]
+fn the_reason_of_a_failure_that_did_not_happen_may_panic_at_the_end_of_its_thread() {
+    silence_panics();
+    let ended = thread::spawn(|| {
+        let (_, local) = local();
+        let actor = local.spawn(behavior(|(): (), cx| {
+            let _ = cx.fail(Bad);
+            Next::Continue
+        }));
+        actor.send(()).unwrap();
+        settle(&local);
+        assert!(!actor.is_stopped());
+    });
+    ended.join().unwrap();
+}
+
+/// An async actor, a future and a stream that panic, and whose destructor panics, too.
+struct Doomed(#[expect(dead_code, reason = "it is only dropped")] Bomb);
+
+impl AsyncActor for Doomed {
+    type Msg = ();
+    type Outcome = ();
+
+    async fn receive(&mut self, (): (), _: &mut AsyncContext<()>) {
+        fail()
+    }
+}
+
+impl Future for Doomed {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<()> {
+        fail()
+    }
+}
+
+impl Stream for Doomed {
+    type Item = ();
+
+    fn poll_next(self: Pin<&mut Self>, _: &mut task::Context<'_>) -> Poll<Option<()>> {
+        fail()
+    }
+}
+
+#[test]
+fn a_panic_of_a_destructor_after_another_panic_does_not_abort_the_process() {
+    silence_panics();
+    let (_, local) = local();
+    let bombs = Arc::new(AtomicUsize::new(0));
+    let doomed = {
+        let bombs = bombs.clone();
+        move || Doomed(Bomb(bombs.clone()))
+    };
+    let actor = local.spawn(doomed());
+    actor.send(()).unwrap();
+    settle(&local);
+    assert!(actor.is_stopped());
+    assert_eq!(bombs.load(Relaxed), 1);
+
+    let tree = Supervisor::new("tree", Strategy::OneForOne);
+    let tree = tree.spawn(&local.handle()).unwrap();
+    let child = local.actor(doomed.clone()).supervised_by(&tree);
+    let child = child.spawn().unwrap();
+    child.send(()).unwrap();
+    settle(&local);
+    assert!(!child.is_stopped());
+    assert_eq!(bombs.load(Relaxed), 2);
+
+    let function = {
+        let doomed = doomed.clone();
+        local.spawn(move |_: Incoming<()>| doomed())
+    };
+    function.send(()).unwrap();
+    settle(&local);
+    assert!(function.is_stopped());
+    assert_eq!(bombs.load(Relaxed), 3);
+
+    let (told, heard) = mpsc::channel();
+    let owner = local.spawn(behavior(move |is_failed: bool, cx| {
+        if is_failed {
+            told.send(()).unwrap();
+            return;
+        }
+        cx.pipe(doomed(), |result| result.is_err());
+        cx.attach(doomed(), |streamed| matches!(streamed, Streamed::Failed(_)));
+    }));
+    owner.send(false).unwrap();
+    settle(&local);
+    assert_eq!(heard.try_iter().count(), 2);
+    assert_eq!(bombs.load(Relaxed), 5);
 }
 
 #[test]

@@ -7,26 +7,38 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// Returns a subcommand of `garrick` with the flags for the shortest measurement.
-fn with_least_effort(subcommand: &str) -> Command {
+/// Returns a subcommand of `garrick` with the flags for a short measurement.
+fn quick(subcommand: &str, seconds_per: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_garrick"));
-    command.args([subcommand, "--quick", "--seconds-per", "0.001"]);
+    command.args([subcommand, "--quick", "--seconds-per", seconds_per]);
     command
 }
 
-/// Returns `garrick bench` with the flags for the shortest measurement.
+/// Returns a subcommand of `garrick` with the flags for the shortest measurement, which only shows
+/// that it works.
+fn trial(subcommand: &str) -> Command {
+    quick(subcommand, "0.0005")
+}
+
+/// Returns `garrick bench` with the flags for the shortest measurement that can be compared with
+/// another one.
 fn command(arguments: &[&str]) -> Command {
-    let mut command = with_least_effort("bench");
+    let mut command = quick("bench", "0.001");
     command.args(arguments);
     command
 }
 
+/// Runs a command, and asserts success.
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {said}");
+    output
+}
+
 /// Runs `garrick bench`, and asserts success.
 fn bench(arguments: &[&str]) -> Output {
-    let output = command(arguments).output().expect("the command runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {said}");
-    output
+    succeed(&mut command(arguments))
 }
 
 /// Returns the scenarios' names, from `--list`.
@@ -44,9 +56,14 @@ fn temporary_file(name: &str) -> PathBuf {
 
 /// Runs `scenarios` and returns the contents of the JSON file.
 fn json_of(scenarios: &[&str], file: &str) -> Value {
+    json_by(command(scenarios), file)
+}
+
+/// Runs a command and returns the contents of its JSON file.
+fn json_by(mut command: Command, file: &str) -> Value {
     let path = temporary_file(file);
     let text = path.to_str().expect("the path is UTF-8");
-    bench(&[scenarios, &["--json", text]].concat());
+    succeed(command.args(["--json", text]));
     let json = fs::read(&path).expect("the file was written");
     fs::remove_file(&path).expect("the file was there just now");
     serde_json::from_slice(&json).expect("it is JSON")
@@ -83,7 +100,7 @@ fn assert_row(row: &Value) {
 
 #[test]
 fn every_scenario_runs() {
-    let report = json_of(&[], "all.json");
+    let report = json_by(trial("bench"), "all.json");
     assert!(
         report["machine"]["compiler"]
             .as_str()
@@ -107,12 +124,7 @@ fn every_scenario_runs() {
 fn every_suite_runs() {
     let folder = Folder::new("suites");
     let [json, html] = ["all.json", "all.html"].map(|name| folder.path(name));
-    let output = with_least_effort("suite")
-        .args(["--json", &json, "--html", &html])
-        .output()
-        .expect("the command runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let output = succeed(trial("suite").args(["--json", &json, "--html", &html]));
     let text = String::from_utf8(output.stdout).expect("it prints UTF-8");
     assert!(text.contains("ours / theirs"), "{text}");
     assert!(

@@ -6,8 +6,12 @@
 
 use std::any::Any;
 use std::fmt;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
+use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::thread;
 
 /// Maximum number of payloads that are dropped one after another, if the destructor of each payload
 /// panics with a new payload.
@@ -39,6 +43,65 @@ pub fn call<R>(f: impl FnOnce() -> R) -> Result<R, Panic> {
 pub fn drop<T>(value: T) {
     if mem::needs_drop::<T>() {
         let _ = call(|| mem::drop(value));
+    }
+}
+
+/// A value of foreign code. If a panic unwinds through the owner of the value and the destructor of
+/// the value panics, too, this second panic is ignored. Without this type, the process would abort.
+///
+/// At all other times, a panic of the destructor is an ordinary panic.
+#[derive(Debug)]
+pub struct Contained<T>(ManuallyDrop<T>);
+
+impl<T> Contained<T> {
+    /// Contains the destructor of `value`.
+    pub const fn new(value: T) -> Self {
+        Self(ManuallyDrop::new(value))
+    }
+
+    /// Returns a pinned reference to the value.
+    #[inline]
+    pub fn as_pin_mut(self: Pin<&mut Self>) -> Pin<&mut T> {
+        // SAFETY: the value is pinned with its container: it is never moved out, and is dropped in
+        // place.
+        unsafe { self.map_unchecked_mut(|contained| &mut *contained.0) }
+    }
+}
+
+impl<T> Deref for Contained<T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Contained<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<F: Future> Future for Contained<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, task: &mut Context<'_>) -> Poll<F::Output> {
+        self.as_pin_mut().poll(task)
+    }
+}
+
+impl<T> Drop for Contained<T> {
+    fn drop(&mut self) {
+        // SAFETY: the value is dropped once, here.
+        let mut drop = || unsafe { ManuallyDrop::drop(&mut self.0) };
+        if mem::needs_drop::<T>() && thread::panicking() {
+            let _ = call(drop);
+        } else {
+            drop();
+        }
     }
 }
 
@@ -119,6 +182,25 @@ mod tests {
                 });
             }
         }
+    }
+
+    #[test]
+    fn a_contained_value_does_not_abort_the_process() {
+        let nested = |dropped: &Arc<AtomicUsize>| Nested {
+            left: 1,
+            dropped: dropped.clone(),
+        };
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let _ = call(|| {
+            let _contained = Contained::new(nested(&dropped));
+            panic!("before the destructor");
+        })
+        .map_err(|panic| assert_eq!(panic.message(), "before the destructor"));
+        // The payload of the second panic was dropped, too.
+        assert_eq!(dropped.load(Relaxed), 2);
+        // The panic of the destructor alone is not caught.
+        assert!(call(|| mem::drop(Contained::new(nested(&dropped)))).is_err());
+        assert_eq!(dropped.load(Relaxed), 4);
     }
 
     fn dropped_of(left: usize) -> usize {

@@ -259,7 +259,9 @@ impl Post {
     /// the last thing before it sleeps or ends.
     #[inline]
     pub(crate) fn settle(&self, by: StageId, rests: bool) {
-        if HELD.with_borrow(Vec::is_empty) {
+        // At the end of the thread, the list may have been destroyed, and nothing is delayed.
+        let is_empty = HELD.try_with(|held| held.borrow().is_empty());
+        if is_empty.unwrap_or(true) {
             return;
         }
         for waiter in take_due(by, rests) {

@@ -43,9 +43,11 @@ pub mod conformance;
 #[doc(hidden)]
 pub use durable::derived;
 pub use durable::{
-    BoxError, Decide, Due, Durable, DurableActor, Entity, Journal, JournalSample, JournalState,
-    Keeper, Letter, Monitor, Stored,
+    BoxError, Decide, Due, Durable, DurableActor, DutyList, Entity, Journal, JournalSample,
+    JournalState, Keeper, Letter, Monitor, Stored,
 };
+#[doc(hidden)]
+pub use durable::{DutyListMsg, DutyNames, DutyWaiters, ListChange, Listing};
 pub use error::JournalError;
 pub use event::{Event, EventKind};
 #[cfg(feature = "serde")]

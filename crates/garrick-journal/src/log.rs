@@ -155,6 +155,13 @@ pub trait Log: Send + Sync + 'static {
     /// appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
+    /// Returns the size limit of the events of one journal in a group, in bytes. A pipelined entity
+    /// takes no more messages in a turn when its events have half of this size. A log that passes
+    /// its calls on to another log must pass on this call, too.
+    fn journal_bytes_max(&self) -> usize {
+        256 << 20
+    }
+
     /// Saves `state`, which is the state of a journal after the event with the number `number`.
     /// Keeps the two newest snapshots, and removes the events that the older of them covers: all
     /// events up to the number of the older snapshot. If there is only one snapshot, all events

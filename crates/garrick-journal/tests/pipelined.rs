@@ -1,15 +1,19 @@
 //! Durable actors that decide ahead.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod common;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Duration;
 use std::{env, fs, process};
 
 use garrick_actor::supervise::{Decision, Strategy, Supervisor, Tree};
-use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
+use garrick_actor::{Actor, Address, Ask, Context, Local, Next, NoReply, Reply, System};
 use garrick_journal::{
-    BoxError, Decide, Due, Durable, DurableActor, EventKind, Journal, Keeper, Stored,
+    BoxError, Decide, Due, Durable, DurableActor, EventKind, Group, Journal, JournalError,
+    JournalId, Keeper, Log, LogSample, MemoryLog, Refused, Start, Stored,
 };
 
 /// A list to which numbers are appended.
@@ -378,4 +382,53 @@ fn a_state_without_events_is_stored_for_many_messages_at_once() {
     let counter = scene.system.spawn(counter.pipelined()).unwrap();
     assert_eq!(counter.ask(|reply| reply).wait(), Ok(501));
     scene.close();
+}
+
+/// Maximum size of the events of a journal in a group of [`Narrow`], in bytes.
+const NARROW: usize = 512;
+
+/// A log that accepts only few bytes of each journal in a group.
+struct Narrow(MemoryLog);
+
+impl Log for Narrow {
+    fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        self.0.start(name, waits)
+    }
+
+    fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError> {
+        self.0.read(journal, from, events)
+    }
+
+    fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
+        let bytes = group.events().map(|(_, event)| event.payload.len()).sum();
+        if bytes > NARROW {
+            return Err(JournalError::TooLarge {
+                what: "a group of this test",
+                bytes,
+                limit: NARROW,
+            });
+        }
+        self.0.append(group)
+    }
+
+    fn journal_bytes_max(&self) -> usize {
+        NARROW
+    }
+
+    passed_on!(0);
+}
+
+#[test]
+fn a_turn_is_not_larger_than_the_log_allows() {
+    let local = Local::new().unwrap();
+    let journal = Journal::new(&local.handle(), Narrow(MemoryLog::new())).unwrap();
+    let reminded = Arc::default();
+    let entity = journal.entity("list", List { reminded }).unwrap();
+    let list = local.spawn(entity.pipelined());
+    // All of them wait when the first turn begins.
+    let push = |number| list.ask(|reply| Command::Push(number, reply));
+    let asked: Vec<Ask<usize>> = (0..200).map(push).collect();
+    for (number, ask) in asked.into_iter().enumerate() {
+        assert_eq!(local.block_on(ask), Ok(number + 1));
+    }
 }

@@ -9,7 +9,7 @@ use syn::{
 use crate::dialect::Dialect;
 use crate::errors::Errors;
 use crate::names;
-use crate::options::Duty;
+use crate::options::{Duty, Mark};
 use crate::types;
 
 const OWNS: &str = "an actor cannot borrow data, because it can outlive the code that creates it; store owned data, \
@@ -408,6 +408,46 @@ pub(crate) fn conversion<'a>(
         return None;
     }
     argument.zip(returned)
+}
+
+/// Reports an error for each unmarked function that could convert duties into messages, if no
+/// function is marked for these duties. The runtime would never call such a function.
+pub(crate) fn unmarked<'a>(
+    methods: impl Iterator<Item = &'a ImplItemFn>,
+    marks: &[Option<Mark>],
+    message: &Ident,
+    errors: &mut Errors,
+) {
+    for function in methods {
+        let duty = duty_of(&function.sig, message);
+        let Some(duty) = duty.filter(|duty| !marks.contains(&Some(Mark::Convert(*duty)))) else {
+            continue;
+        };
+        let (name, ty) = (duty.name(), duty.type_name());
+        let text = format!(
+            "the function that converts a `{ty}` into a message must be marked `#[durable({name})]`; if the runtime \
+             must not call this function, mark it `#[durable(skip)]`"
+        );
+        errors.at(&function.sig.ident, text);
+    }
+}
+
+/// Returns the kind of duties that a function with this signature can convert into messages.
+/// `message` is the name of the message type.
+fn duty_of(signature: &Signature, message: &Ident) -> Option<Duty> {
+    let ReturnType::Type(_, returned) = &signature.output else {
+        return None;
+    };
+    let converted = types::argument_of(returned, "Option")?;
+    if signature.receiver().is_some() || !types::is_named(converted, &message.to_string()) {
+        return None;
+    }
+    let mut arguments = typed_arguments(signature);
+    let (Some(argument), None) = (arguments.next(), arguments.next()) else {
+        return None;
+    };
+    let takes = |duty: &Duty| types::is_named(&argument.ty, duty.type_name());
+    [Duty::Due, Duty::Letter].into_iter().find(takes)
 }
 
 /// A name that is reserved for a generated item.

@@ -148,6 +148,15 @@ pub(crate) fn block(options: Options, item: &mut ItemImpl, errors: &mut Errors) 
         name.unwrap_or_else(|| Ident::new(&format!("{}{end}", ident.unraw()), ident.span()))
     };
     let message = named(options.message.clone(), "Msg");
+    if dialect == Dialect::Durable {
+        let unmarked = methods(item).zip(&marks).filter(|(_, mark)| mark.is_none());
+        check::unmarked(
+            unmarked.map(|(method, _)| &*method),
+            &marks,
+            &message,
+            errors,
+        );
+    }
     let mut reader = Reader::new(&actor, &message, dialect, errors);
     for (method, mark) in methods(item).zip(marks) {
         reader.read(method, mark);

@@ -66,20 +66,30 @@ pub(crate) fn is_context(ty: &Type) -> bool {
 
 /// Returns the type `R` if `ty` is a `Reply<R>`.
 pub(crate) fn answer_of_reply(ty: &Type) -> Option<&Type> {
-    let last = last_segment(ty)?;
+    argument_of(ty, "Reply")
+}
+
+/// Returns the type `T` if `ty` is the type named `name` with the only argument `T`.
+pub(crate) fn argument_of<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
+    let last = last_segment(ty).filter(|last| last.ident == name)?;
     let PathArguments::AngleBracketed(arguments) = &last.arguments else {
         return None;
     };
     let mut types = arguments.args.iter();
     match (types.next(), types.next()) {
-        (Some(GenericArgument::Type(answer)), None) if last.ident == "Reply" => Some(answer),
+        (Some(GenericArgument::Type(argument)), None) => Some(argument),
         _ => None,
     }
 }
 
 /// Returns true if `ty` is an `Option<_>`.
 pub(crate) fn is_option(ty: &Type) -> bool {
-    last_segment(ty).is_some_and(|last| last.ident == "Option")
+    is_named(ty, "Option")
+}
+
+/// Returns true if the last segment of the path of `ty` is `name`.
+pub(crate) fn is_named(ty: &Type, name: &str) -> bool {
+    last_segment(ty).is_some_and(|last| last.ident == name)
 }
 
 fn last_segment(ty: &Type) -> Option<&PathSegment> {

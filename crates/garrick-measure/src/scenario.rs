@@ -93,6 +93,13 @@ const ROUNDS_FULL: usize = 15;
 /// Number of measurements of each contender in a quick run.
 const ROUNDS_QUICK: usize = 7;
 
+/// Number of measurements of each contender in a run that takes less than [`SECONDS_TRIAL`] per
+/// row. Such a run only shows that the measurements work, because its figures are inaccurate.
+const ROUNDS_TRIAL: usize = 2;
+
+/// Time per row, in seconds, below which each contender is measured only [`ROUNDS_TRIAL`] times.
+const SECONDS_TRIAL: f64 = 0.001;
+
 /// Maximum number of measurements of each contender, even in a long run.
 pub(crate) const ROUNDS_MAX: usize = 1000;
 
@@ -119,6 +126,9 @@ impl Effort {
     /// number is so large that no measurement takes longer than [`SLICE_S_MAX`], but at most
     /// [`ROUNDS_MAX`].
     pub(crate) fn rounds(&self) -> usize {
+        if self.seconds_per_row < SECONDS_TRIAL {
+            return ROUNDS_TRIAL;
+        }
         let for_time = (self.seconds_per_row / SLICE_S_MAX).ceil() as usize;
         for_time.clamp(self.pick(ROUNDS_FULL, ROUNDS_QUICK), ROUNDS_MAX)
     }

@@ -64,7 +64,7 @@ pub use {
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
         StartError,
     },
-    runtime::task::{Flow, Task},
+    runtime::task::{Bound, Flow, Task},
     runtime::timer::Timer,
     runtime::turn::Turn,
     runtime::watch::{Ended, Notice, Watch},

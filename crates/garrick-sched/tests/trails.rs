@@ -381,3 +381,89 @@ fn a_message_with_a_trail_is_handled_while_its_worker_is_in_a_long_turn() {
         }
     });
 }
+
+/// Workers visit tasks of other workers only on Linux, where the fence before each check is cheap.
+#[cfg(all(target_os = "linux", not(garrick_portable)))]
+mod visits {
+    use super::*;
+
+    /// A task that reports the trail of each of its messages, with its own number.
+    struct Reports(usize, mpsc::Sender<(usize, Option<u32>)>);
+
+    impl Task for Reports {
+        type Message = u32;
+
+        fn receive(&mut self, _: u32, turn: &Turn<'_, u32>) -> Flow {
+            let _ = self.1.send((self.0, number_in(turn.trail().as_ref())));
+            Flow::Continue
+        }
+    }
+
+    /// Number of messages that each task receives in a test of visits. A worker handles fewer
+    /// messages of another worker's task at a time.
+    const FLOOD: u32 = 500;
+
+    /// A task that sends many messages, each with its number as the trail.
+    struct Floods(Vec<Address<u32>>);
+
+    impl Task for Floods {
+        type Message = ();
+
+        fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+            for number in 0..FLOOD {
+                turn.set_trail(Trail::new(Arc::new(number)));
+                for to in &self.0 {
+                    turn.send(to, number).unwrap();
+                }
+            }
+            Flow::Continue
+        }
+    }
+
+    /// A task that tells a thread that its turn has begun, and ends its turn when that thread
+    /// allows it.
+    struct Stuck;
+
+    impl Task for Stuck {
+        type Message = (mpsc::Sender<()>, mpsc::Receiver<()>);
+
+        fn receive(&mut self, (begins, go): Self::Message, _: &Turn<'_, Self::Message>) -> Flow {
+            begins.send(()).unwrap();
+            let _ = go.recv();
+            Flow::Continue
+        }
+    }
+
+    /// Handles many messages with trails while the worker of half of the tasks is in a long turn,
+    /// so that the other worker visits these tasks.
+    #[test]
+    fn many_messages_have_their_trails_while_their_worker_is_in_a_long_turn() {
+        ends_alone(|| {
+            let sponsor = Sponsor::builder().workers(2).start().unwrap();
+            let handle = sponsor.handle();
+            let (tell, told) = mpsc::channel();
+            let spawn = |number| handle.spawn(Reports(number, tell.clone())).unwrap();
+            let tasks: Vec<_> = (0..8).map(spawn).collect();
+            for task in &tasks {
+                task.send(0).unwrap();
+            }
+            // A task that has not run yet is not visited.
+            assert_eq!(told.iter().take(8).filter(|(_, t)| t.is_none()).count(), 8);
+            let ((begins, begun), (let_go, go)) = (mpsc::channel(), mpsc::channel());
+            let stuck = handle.spawn(Stuck).unwrap();
+            stuck.send((begins, go)).unwrap();
+            begun.recv_timeout(HANGS_AFTER).unwrap();
+            let floods = handle.spawn(Floods(tasks)).unwrap();
+            floods.send(()).unwrap();
+            let mut heard = vec![Vec::new(); 8];
+            for _ in 0..8 * FLOOD {
+                let (task, trail) = told.recv_timeout(HANGS_AFTER).unwrap();
+                heard[task].push(trail);
+            }
+            let expected: Vec<_> = (0..FLOOD).map(Some).collect();
+            assert_eq!(heard, vec![expected; 8]);
+            let_go.send(()).unwrap();
+            sponsor.shutdown();
+        });
+    }
+}

@@ -289,3 +289,30 @@ fn a_panic_stops_its_task_and_is_reported() {
         (1, 2)
     );
 }
+
+/// A task that forwards its messages, and panics when it is asked if it stops.
+struct Stubborn(Address<u32>);
+
+impl Task for Stubborn {
+    type Message = u32;
+
+    fn receive(&mut self, message: u32, turn: &Turn<'_, u32>) -> Flow {
+        turn.send(&self.0, message).unwrap();
+        Flow::Continue
+    }
+
+    fn stops(&mut self) -> bool {
+        fail()
+    }
+}
+
+#[test]
+fn a_panic_between_turns_does_not_undo_the_turn_before() {
+    let (here, _, listener, heard) = stand::<u32>();
+    let stubborn = here.spawn(Stubborn(listener));
+    stubborn.send(7).unwrap();
+    stubborn.stop();
+    here.run();
+    assert!(stubborn.is_stopped());
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [7]);
+}

@@ -137,27 +137,67 @@ impl History {
         self.points
     }
 
-    /// Returns the history collected so far.
-    pub(crate) fn report(&self) -> HistoryReport {
-        let mut tracks: Vec<_> = self.tracks.iter().collect();
-        tracks.sort_unstable_by_key(|(_, track)| track.order);
-        let series = tracks.into_iter().map(|((id, probe), track)| Series {
+    /// Returns a copy of the history collected so far. To convert the copy takes much longer, and
+    /// needs no lock.
+    pub(crate) fn copied(&self) -> Copied {
+        let series = self.tracks.iter().map(|((id, probe), track)| CopiedSeries {
+            order: track.order,
             id: id.clone(),
-            probe: (*probe).to_owned(),
-            values: self.padded(track),
+            probe,
+            values: track.values.iter().copied().collect(),
         });
-        HistoryReport {
-            unix_ms: self.times.iter().copied().collect(),
+        Copied {
+            times: self.times.iter().copied().collect(),
             series: series.collect(),
             omitted: self.omitted,
         }
     }
 
-    fn padded(&self, track: &Track) -> Vec<Option<f32>> {
-        let missing = self.times.len() - track.values.len();
-        let known = track.values.iter().map(|v| v.is_finite().then_some(*v));
-        std::iter::repeat_n(None, missing).chain(known).collect()
+    /// Returns the history collected so far.
+    #[cfg(test)]
+    fn report(&self) -> HistoryReport {
+        self.copied().into_report()
     }
+}
+
+/// A copy of a [`History`].
+pub(crate) struct Copied {
+    times: Vec<u64>,
+    series: Vec<CopiedSeries>,
+    omitted: u64,
+}
+
+/// A copy of a series.
+struct CopiedSeries {
+    order: u64,
+    id: String,
+    probe: &'static str,
+    values: Vec<f32>,
+}
+
+impl Copied {
+    /// Returns the history as users see it.
+    pub(crate) fn into_report(mut self) -> HistoryReport {
+        self.series.sort_unstable_by_key(|series| series.order);
+        let points = self.times.len();
+        let series = self.series.into_iter().map(|series| Series {
+            id: series.id,
+            probe: series.probe.to_owned(),
+            values: padded(&series.values, points),
+        });
+        HistoryReport {
+            series: series.collect(),
+            unix_ms: self.times,
+            omitted: self.omitted,
+        }
+    }
+}
+
+/// Returns the values of all points. Those before the beginning of a series are unknown.
+fn padded(values: &[f32], points: usize) -> Vec<Option<f32>> {
+    let missing = points - values.len();
+    let known = values.iter().map(|v| v.is_finite().then_some(*v));
+    std::iter::repeat_n(None, missing).chain(known).collect()
 }
 
 impl Track {

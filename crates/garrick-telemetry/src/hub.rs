@@ -220,16 +220,21 @@ impl Hub {
     /// Returns the history of the last minutes.
     pub(crate) fn history(&self) -> HistoryReport {
         let history = self.history.lock();
-        history.unwrap_or_else(PoisonError::into_inner).report()
+        let copied = history.unwrap_or_else(PoisonError::into_inner).copied();
+        copied.into_report()
     }
 
     /// Returns the history of the last minutes, as JSON.
     pub(crate) fn history_json(&self) -> Bytes {
         self.history_json.json(|last| {
-            let history = self.history.lock();
-            let history = history.unwrap_or_else(PoisonError::into_inner);
-            let version = history.points();
-            (last != Some(version)).then(|| (version, history.report()))
+            // Converts the copy after the unlock, because the sampler waits for this lock.
+            let copied = {
+                let history = self.history.lock();
+                let history = history.unwrap_or_else(PoisonError::into_inner);
+                let version = history.points();
+                (last != Some(version)).then(|| (version, history.copied()))
+            };
+            copied.map(|(version, copied)| (version, copied.into_report()))
         })
     }
 

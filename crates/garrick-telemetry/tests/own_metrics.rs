@@ -443,7 +443,7 @@ fn prometheus_reads_whatever_the_program_records() {
         for sample in [
             "odd_total [('gr__e', '\u{1F3AD}'), ('who', 'a\"b\\\\c\\nd')] 1.0",
             "odd_total [('le_', '1')] 2.0",
-            "level_now gauge level_now [('_x', '')] -0.5",
+            "level_now gauge level_now [] -0.5",
             "took_seconds_count [('quantile_', '0.5')] 1.0",
             "empty_bytes_count [] 0.0",
         ] {

@@ -13,26 +13,32 @@ pub fn setting<T: FromStr>(variable: &str) -> Option<T> {
     env::var(variable).ok().map(|text| parsed(variable, &text))
 }
 
+/// Environment variable that makes all simulations run all their seeds, also in an unoptimized
+/// build.
+const ALL_SEEDS: &str = "GARRICK_ALL_SEEDS";
+
 /// Returns the number of seeds with which a test runs a simulation. If the environment variable
 /// `variable` is set, returns the number in this variable. Otherwise returns `seeds` in a build
-/// without debug assertions. In a build with debug assertions, returns a twentieth of `seeds`, but
-/// at least 2.
+/// without debug assertions, or if the environment variable `GARRICK_ALL_SEEDS` is set. In other
+/// builds, which are usually not optimized, returns a twentieth of `seeds`, but at least 2.
 ///
 /// A simulation takes 10 to 20 times as long in an unoptimized build. So the step `simulations` of
-/// `cargo xtask ci` runs the optimized programs of all tests that call this function.
+/// `cargo xtask ci` runs the optimized programs of all tests that call this function, with
+/// `GARRICK_ALL_SEEDS`.
 ///
 /// # Panics
 ///
 /// Panics if the variable is set but does not contain a number.
 pub fn seeds(variable: &str, seeds: u64) -> u64 {
-    setting(variable).unwrap_or_else(|| by_default(seeds, cfg!(debug_assertions)))
+    let has_all = !cfg!(debug_assertions) || env::var_os(ALL_SEEDS).is_some();
+    setting(variable).unwrap_or_else(|| by_default(seeds, has_all))
 }
 
-fn by_default(seeds: u64, has_debug_assertions: bool) -> u64 {
-    if has_debug_assertions {
-        (seeds / 20).max(2).min(seeds)
-    } else {
+fn by_default(seeds: u64, has_all: bool) -> u64 {
+    if has_all {
         seeds
+    } else {
+        (seeds / 20).max(2).min(seeds)
     }
 }
 
@@ -52,10 +58,10 @@ mod tests {
 
     #[test]
     fn an_unoptimized_build_runs_few_seeds() {
-        assert_eq!(by_default(300, false), 300);
-        assert_eq!(by_default(300, true), 15);
-        assert_eq!(by_default(10, true), 2);
-        assert_eq!(by_default(1, true), 1);
+        assert_eq!(by_default(300, true), 300);
+        assert_eq!(by_default(300, false), 15);
+        assert_eq!(by_default(10, false), 2);
+        assert_eq!(by_default(1, false), 1);
     }
 
     #[test]

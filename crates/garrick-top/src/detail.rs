@@ -6,7 +6,7 @@ use garrick_telemetry::{
     SponsorStatus,
 };
 
-use crate::tables::{Row, Tab, clusters, fill, journals, longest, metrics};
+use crate::tables::{Row, Tab, alerts, clusters, fill, journals, longest, metrics};
 use crate::values::{Mark, Value};
 
 /// Maximum number of running turns that are listed for a sponsor (a thread pool). No line has room
@@ -51,9 +51,8 @@ pub(crate) fn of(tab: Tab, row: &Row, snapshot: &Snapshot) -> Detail {
             sponsors.find(|sponsor| sponsor.id == row.id).map(sponsor)
         }
         Tab::Alerts => {
-            let mut alerts = snapshot.alerts.iter();
-            let alert = alerts.find(|alert| row.id == format!("{} {}", alert.on, alert.probe));
-            alert.map(|alert| Detail {
+            let alert = alerts(snapshot).find(|(id, _)| *id == row.id);
+            alert.map(|(_, alert)| Detail {
                 facts: alert.text.clone(),
                 ..Detail::default()
             })

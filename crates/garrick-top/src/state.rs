@@ -117,7 +117,13 @@ impl State {
     pub(crate) fn hear(&mut self, word: Word) -> Next {
         match word {
             Word::Lost { why, wait } => self.link = Link::Lost { why, wait },
-            Word::History(report) => self.live.history.begin(&report),
+            Word::History(report) => {
+                // The report also contains the rates that this program has recorded itself before
+                // the connection was lost.
+                self.live.history = History::default();
+                self.live.history.push(&self.live.snapshot);
+                self.live.history.begin(&report);
+            }
             Word::Snapshot(snapshot) => {
                 self.link = Link::Live;
                 let (old, new) = (&self.live.snapshot, &*snapshot);

@@ -124,8 +124,8 @@ impl Tab {
                 .collect(),
             Self::Sponsors => snapshot.sponsors.iter().map(sponsor).collect(),
             Self::Alerts => {
-                let row = |alert| self::alert(alert, &names, snapshot.unix_ms);
-                snapshot.alerts.iter().map(row).collect()
+                let row = |(id, alert)| self::alert(alert, id, &names, snapshot.unix_ms);
+                alerts(snapshot).map(row).collect()
             }
             Self::Metrics => metrics::all(snapshot).map(metrics::row).collect(),
             Self::Journals => snapshot.journals.iter().map(journals::row).collect(),
@@ -339,11 +339,22 @@ static ALERTS: &[Column] = &[
     figure("FOR", 11, 3),
 ];
 
-fn alert(alert: &Alert, names: &Names<'_>, now_ms: u64) -> Row {
+/// Returns the alerts, each with the id of its row. Several thresholds can apply to one value, so
+/// the id also contains a number.
+pub(crate) fn alerts(snapshot: &Snapshot) -> impl Iterator<Item = (String, &Alert)> {
+    let mut counts = HashMap::new();
+    snapshot.alerts.iter().map(move |alert| {
+        let count = counts.entry((&alert.on, &alert.probe)).or_insert(0);
+        *count += 1;
+        (format!("{} {} {count}", alert.on, alert.probe), alert)
+    })
+}
+
+fn alert(alert: &Alert, id: String, names: &Names<'_>, now_ms: u64) -> Row {
     let mark = Mark::from(alert.level);
     let since_ms = now_ms.saturating_sub(alert.since_unix_ms);
     Row {
-        id: format!("{} {}", alert.on, alert.probe),
+        id,
         mark,
         values: vec![
             Value::Text(names.of(&alert.on)),
@@ -456,6 +467,15 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn two_alerts_of_one_value_have_two_rows() {
+        let mut snapshot = sample::snapshot();
+        let twin = snapshot.alerts[0].clone();
+        snapshot.alerts.insert(0, twin);
+        let rows = Tab::Alerts.rows(&snapshot);
+        assert_ne!(rows[0].id, rows[1].id);
     }
 
     #[test]

@@ -72,10 +72,12 @@ impl Bank {
                 entities: others.clone(),
             };
             let account = journals.entity(format!("account/{name}"), account);
-            // From its first turn on, the journal refuses an earlier owner of the account.
-            account.expect("the name was checked").fenced()
+            account.expect("the name was checked")
         };
-        entities.host(ACCOUNT, KindOptions::new().shards(SHARDS).fenced(), make)?;
+        // An account with letters also starts without a message. When an account starts, its
+        // journal begins to refuse an earlier owner.
+        let options = KindOptions::new().shards(SHARDS);
+        entities.host_durable(ACCOUNT, options, journal.clone(), make)?;
         Ok(Self {
             journal,
             entities,

@@ -6,10 +6,11 @@
 //!
 //! No code here sleeps: the page itself checks each awaited condition, frame by frame.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use thirtyfour::prelude::*;
@@ -66,7 +67,7 @@ impl Screen {
 }
 
 /// Process of chromedriver, killed on drop.
-struct Driver(Child);
+struct Driver(RefCell<Child>);
 
 impl Driver {
     /// Starts chromedriver at a port of its choice, and returns its address. It chooses a port for
@@ -91,7 +92,7 @@ impl Driver {
             panic!("chromedriver: {error}; `cargo xtask tools` installs it and Chromium")
         });
         let output = child.stdout.take().expect("it is piped");
-        let mut driver = Self(child);
+        let driver = Self(RefCell::new(child));
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         let port = lines.find_map(|line| {
             let (_, port) = line.split_once(LISTENS)?;
@@ -99,7 +100,16 @@ impl Driver {
         });
         match port {
             Some(port) => Ok((driver, format!("http://127.0.0.1:{port}"))),
-            None => Err(driver.0.wait().expect("it is our child")),
+            None => Err(driver.0.borrow_mut().wait().expect("it is our child")),
+        }
+    }
+
+    /// Returns a text that tells if the process runs.
+    fn status(&self) -> String {
+        match self.0.borrow_mut().try_wait() {
+            Ok(None) => "while chromedriver runs".to_owned(),
+            Ok(Some(status)) => format!("and chromedriver ended: {status}"),
+            Err(error) => format!("and nothing is known of chromedriver: {error}"),
         }
     }
 }
@@ -107,8 +117,9 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let child = self.0.get_mut();
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
@@ -119,7 +130,7 @@ pub(crate) struct Page {
     browser: Option<WebDriver>,
     /// Prefix of every allowed request.
     home: String,
-    _driver: Driver,
+    driver: Driver,
 }
 
 impl Page {
@@ -138,7 +149,7 @@ impl Page {
             runtime,
             browser: Some(browser),
             home,
-            _driver: driver,
+            driver,
         };
         page.show_on(screen);
         page.go(address);
@@ -149,36 +160,44 @@ impl Page {
         self.browser.as_ref().expect("it is there until dropped")
     }
 
-    /// Changes the window.
+    /// Changes the window. The page does without motion, because the browser has no graphics card
+    /// here, so that each frame costs much processor time.
     pub(crate) fn show_on(&self, screen: Screen) {
         let metrics = json!({ "width": screen.width, "height": screen.height, "deviceScaleFactor": 1, "mobile": screen.width < 600 });
         self.tool("Emulation.setDeviceMetricsOverride", metrics);
         let scheme = if screen.dark { "dark" } else { "light" };
-        let media = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let media = json!({ "features": [
+            { "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" },
+        ] });
         self.tool("Emulation.setEmulatedMedia", media);
     }
 
     fn tool(&self, method: &str, parameters: Value) {
-        let sent = self.runtime.block_on(async {
-            let tools = self.browser().cdp();
-            tools.send_raw(method, parameters).await
-        });
-        sent.unwrap_or_else(|error| panic!("{method}: {error}"));
+        let tools = self.browser().cdp();
+        self.request(method, tools.send_raw(method, parameters));
+    }
+
+    /// Waits for the end of a request to the browser. Panics if the request fails.
+    fn request<T>(&self, name: &str, request: impl Future<Output = WebDriverResult<T>>) -> T {
+        let begin = Instant::now();
+        let done = self.runtime.block_on(request);
+        done.unwrap_or_else(|error| {
+            let seconds = begin.elapsed().as_secs_f64();
+            let driver = self.driver.status();
+            panic!("{name}: failed after {seconds:.1} s, {driver}: {error}")
+        })
     }
 
     /// Goes to `address`.
     pub(crate) fn go(&self, address: &str) {
-        let gone = self.runtime.block_on(self.browser().goto(address));
-        gone.unwrap_or_else(|error| panic!("{address}: {error}"));
+        self.request(address, self.browser().goto(address));
     }
 
     /// Returns the value of a JavaScript expression.
     pub(crate) fn eval(&self, expression: &str) -> Value {
         let script = format!("return ({expression});");
-        let value = self
-            .runtime
-            .block_on(self.browser().execute(script, Vec::new()));
-        let value = value.unwrap_or_else(|error| panic!("{expression}: {error}"));
+        let value = self.request(expression, self.browser().execute(script, Vec::new()));
         value.json().clone()
     }
 
@@ -212,24 +231,17 @@ impl Page {
 
     /// Clicks the first element that matches `css`, where it is on the screen.
     pub(crate) fn click(&self, css: &str) {
-        let clicked = self.runtime.block_on(async {
+        self.request(css, async {
             let element = self.browser().find(By::Css(css)).await?;
             element.scroll_into_view().await?;
             element.click().await
         });
-        clicked.unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
     /// Types keys into the focused element.
     pub(crate) fn keys(&self, keys: &str) {
-        let typed = self.runtime.block_on(async {
-            self.browser()
-                .action_chain()
-                .send_keys(keys)
-                .perform()
-                .await
-        });
-        typed.unwrap_or_else(|error| panic!("{keys:?}: {error}"));
+        let chain = self.browser().action_chain().send_keys(keys);
+        self.request(&format!("the keys {keys:?}"), chain.perform());
     }
 
     /// Presses one key that has no letter.
@@ -241,8 +253,7 @@ impl Page {
     pub(crate) fn keep(&self, name: &str) {
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../screenshots");
         std::fs::create_dir_all(&folder).expect("the target folder can be written to");
-        let picture = self.runtime.block_on(self.browser().screenshot_as_png());
-        let picture = picture.expect("a screenshot");
+        let picture = self.request("a screenshot", self.browser().screenshot_as_png());
         std::fs::write(folder.join(format!("{name}.png")), picture).expect("it can be written");
     }
 
@@ -260,15 +271,10 @@ impl Page {
             return None;
         };
         if self.eval("window.axe === undefined") == json!(true) {
-            let loaded = self
-                .runtime
-                .block_on(self.browser().execute(axe, Vec::new()));
-            loaded.unwrap_or_else(|error| panic!("axe-core: {error}"));
+            self.request("axe-core", self.browser().execute(axe, Vec::new()));
         }
-        let found = self
-            .runtime
-            .block_on(self.browser().execute_async(RUN_AXE, Vec::new()));
-        let found = found.unwrap_or_else(|error| panic!("axe-core: {error}"));
+        let found = self.browser().execute_async(RUN_AXE, Vec::new());
+        let found = self.request("axe-core", found);
         Some(found.convert().expect("a list of texts"))
     }
 
@@ -309,8 +315,7 @@ impl Page {
     }
 
     fn log(&self, kind: &str) -> Vec<String> {
-        let entries = self.runtime.block_on(self.browser().get_log(kind));
-        let entries = entries.expect("the browser keeps a log");
+        let entries = self.request("the log", self.browser().get_log(kind));
         let told = |level: &str| level == "SEVERE" || level == "WARNING" || kind == "performance";
         let entries = entries.into_iter().filter(|entry| told(&entry.level));
         entries.map(|entry| entry.message).collect()

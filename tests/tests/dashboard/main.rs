@@ -240,9 +240,15 @@ fn a_pause_holds_the_page_and_counts_what_it_skips() {
     page.keys(" ");
     assert_eq!(page.text(LINK), "paused");
     let held = page.eval(SEQUENCE);
-    let told = "document.getElementById('link-text').textContent";
+    // Screen readers announce each change of the state, so it must not contain numbers.
+    page.eval(
+        "(() => { window.said = 0; new MutationObserver(() => { said += 1; }) \
+         .observe(document.getElementById('link'), { subtree: true, childList: true, characterData: true }); })()",
+    );
+    let told = "document.getElementById('link-more').textContent";
     page.wait(&format!("/\\b[2-9] skipped/.test({told})"));
     assert_eq!(page.eval(SEQUENCE), held);
+    assert_eq!(page.eval("said"), json!(0));
     page.keys("p");
     assert_eq!(page.text(LINK), "live");
     page.wait(&format!("{SEQUENCE} > {held}"));
@@ -352,12 +358,16 @@ fn it_comes_back_when_the_process_does() {
     page.wait(&format!("{SEQUENCE} > 30"));
     drop(telemetry);
     page.wait(&format!("{LINK} === 'lost'"));
-    page.wait("document.getElementById('link-text').textContent.includes('again in')");
+    page.wait("document.getElementById('link-more').textContent.includes('again in')");
     page.keep("lost");
     // This telemetry takes snapshots less often, so its sequence numbers stay behind those of the
     // one before for long.
     let slower = at(address).interval(Duration::from_millis(500));
-    let _telemetry = watching(slower, service());
+    let mut service = service();
+    let _telemetry = watching(slower, move |reading: &mut Reading| {
+        service(reading);
+        "renamed".clone_into(&mut reading.stages[0].name);
+    });
     // The page may be trying again just now, without the button.
     page.eval("document.getElementById('retry').click()");
     page.wait(&format!("{LINK} === 'live' && {SEQUENCE} < 30"));
@@ -365,6 +375,32 @@ fn it_comes_back_when_the_process_does() {
         page.text("document.getElementById('say').textContent"),
         "The process was started again."
     );
+    let titles = "[...document.querySelectorAll('.node .title')].map((title) => title.textContent)";
+    page.wait(&format!("{titles}.includes('renamed')"));
+}
+
+#[test]
+fn links_in_the_details_stay_when_a_snapshot_arrives() {
+    let telemetry = watching(anywhere(), service());
+    let page = open(&telemetry, Screen::WIDE);
+    page.click("#sheet tbody button");
+    let links = "document.querySelectorAll('#details-body .links button')";
+    page.wait(&format!("{links}.length > 0"));
+    page.eval(&format!("(window.links = [...{links}]).length"));
+    next(&page);
+    next(&page);
+    assert_eq!(
+        page.eval("links.every((link) => link.isConnected)"),
+        json!(true)
+    );
+    // The focus stays, too.
+    page.eval("links[0].focus()");
+    next(&page);
+    assert_eq!(
+        page.eval("document.activeElement === links[0]"),
+        json!(true)
+    );
+    page.is_clean();
 }
 
 #[test]

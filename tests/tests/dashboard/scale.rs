@@ -189,7 +189,6 @@ fn groups_open_and_a_search_shows_its_hit() {
     page.keys("/");
     page.keys("stage 437");
     let hit = "[...document.querySelectorAll('.node:not(.dim) .title')].map((title) => title.textContent)";
-    println!("{} {}", page.eval(hit), page.eval("[...document.querySelectorAll('.node')].slice(0,8).map((n) => [n.dataset.id, n.textContent])"));
     page.wait(&format!("{hit}.join() === 'stage 437'"));
     // The card is in the middle of the graph, and large enough to be read.
     let off = "(() => { const card = document.querySelector('.node:not(.dim) .card').getBoundingClientRect(); \
@@ -210,6 +209,33 @@ fn groups_open_and_a_search_shows_its_hit() {
     page.wait(&format!("{cards} > {few}"));
     page.keep("scale-open");
     is_legible(&page, "an open group");
+    page.is_clean();
+}
+
+#[test]
+fn the_page_rests_after_each_frame_as_long_as_the_frame_took() {
+    // Something changes all the time, and each frame takes 200 ms.
+    let telemetry = watch_crowd(45);
+    let page = open(&telemetry, Screen::WIDE);
+    let measure = "(() => {
+      const measure = performance.measure.bind(performance);
+      window.frames = [];
+      performance.measure = (name, { start }) => {
+        while (performance.now() < start + 200);
+        frames.push([start, performance.now()]);
+        return measure(name, { start });
+      };
+      setInterval(() => document.dispatchEvent(new Event('visibilitychange')), 20);
+    })()";
+    page.eval(measure);
+    page.wait("window.frames.length >= 10");
+    let rests = "(() => {
+      const rests = frames.slice(1).map(([start], at) => start - frames[at][1]);
+      return Math.min(...rests);
+    })()";
+    let shortest = page.eval(rests).as_f64().expect("a number");
+    // Clocks of browsers are not exact.
+    assert!(shortest >= 190.0, "a rest of {shortest} ms");
     page.is_clean();
 }
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::browser::Screen;
 use crate::watched::anywhere;
-use crate::{OVERFLOW, next, open};
+use crate::{LINK, OVERFLOW, next, open};
 
 /// Texts of the rows of recent failures, without their times.
 const FAILURES: &str = "[...document.querySelectorAll('#failures tbody tr')].map((row) => [...row.cells].slice(2, 6).map((cell) => cell.textContent.replace(/#\\d+/g, '')))";
@@ -71,5 +71,14 @@ fn failures_and_trees_are_shown_as_text_and_follow_their_changes() {
     page.show_on(Screen::PHONE);
     assert_eq!(page.eval(OVERFLOW), 0);
     page.keep("failures-phone");
+    // The list is built again only if the tree has changed.
+    page.eval("(window.branch = document.querySelector('#tree .branch')).className");
+    next(&page);
+    next(&page);
+    assert_eq!(page.eval("branch.isConnected"), json!(true));
+    page.eval("document.querySelector('#tree-box summary').focus()");
+    page.keys(" ");
+    page.wait("!document.getElementById('tree-box').open");
+    assert_eq!(page.text(LINK), "live", "the space bar does not pause here");
     page.is_clean();
 }

@@ -75,7 +75,7 @@ pub(super) fn site(workspace: &Workspace) -> Result<String> {
 
 /// Returns the features of all packages as `cargo --features` expects them, except those in
 /// `WITHOUT`.
-fn features(workspace: &Workspace) -> String {
+pub(super) fn features(workspace: &Workspace) -> String {
     let mut all = Vec::new();
     for package in &workspace.packages {
         for feature in &package.features {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use cargo_metadata::TargetKind;
 
-use super::select::{of_members, of_simulations_and_benches};
+use super::select::of_members;
 use crate::process::{Executable, Job};
 use crate::workspace::{Kind, Workspace};
 
@@ -45,13 +45,15 @@ fn programs() -> Result<Vec<Executable>> {
         .build()
 }
 
-/// Builds every benchmark, and runs each briefly. Real measurements use the profile `measure`. This
-/// profile would only cost time here, because every dependency would have to be built again.
+/// Builds every benchmark with little optimization, and runs each briefly. Real measurements use
+/// the profile `measure`. This profile would only cost time here, because every dependency would
+/// have to be built again.
 pub(super) fn benches(workspace: &Workspace) -> Result<String> {
     let mut benches = Vec::new();
     if workspace.targets(Kind::Bench).next().is_some() {
-        let build = of_simulations_and_benches(workspace, "bench")?
-            .arguments(&["--bench", "*", "--no-run"]);
+        let build = of_members("bench")
+            .arguments(&["--bench", "*", "--no-run", "--profile", "test"])
+            .faster();
         benches = of_kind(build.build()?, &TargetKind::Bench);
         run_each(workspace, &benches, BENCH_LIMIT, |job| {
             job.arguments(&["--bench", QUICK])

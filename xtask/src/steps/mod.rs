@@ -31,11 +31,12 @@ pub(crate) use release::{Options as ReleaseOptions, release};
 pub(crate) use sample::{Options as SampleOptions, sample};
 pub(crate) use verify::{ClusterOptions, cluster};
 
-/// The features that enable all commands of `garrick`, for a build of the whole workspace. With
-/// these features, all crates are also tested with logs in databases.
+/// The features for a build of the whole workspace: those that enable all commands of `garrick`,
+/// and those of the facade that no member enables. So all crates are also tested with logs in
+/// databases, and with traces.
 const FEATURES: &[&str] = &[
     "--features",
-    "garrick/journal-sqlite,garrick/journal-nats,garrick-cli/bench,garrick-cli/cluster,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
+    "garrick/journal-sqlite,garrick/journal-nats,garrick/otel,garrick/traces,garrick-cli/bench,garrick-cli/cluster,garrick-cli/sqlite,garrick-cli/top,garrick-wire/bytes",
 ];
 
 /// A step.

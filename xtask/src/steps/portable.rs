@@ -3,8 +3,13 @@
 //! `--cfg garrick_portable` selects this code on every system. So Linux can test it, although
 //! another system may still differ in what its standard library does.
 
-use anyhow::{Result, bail};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
+use anyhow::{Context, Result, bail};
+
+use super::check::features;
 use super::select;
 use super::verify;
 use crate::parallel;
@@ -60,14 +65,15 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
         .arguments(&["--tests", "--no-run"])
         .build()?;
     programs.retain(|program| program.is_test);
+    select::without_simulated(workspace, &mut programs)?;
     let passed = parallel::run_tests(&programs, |job| {
         job.environment(verify::TOOLS_VARIABLE, "1")
     })?;
     let passed: usize = passed.iter().sum();
-    let optimized = || portable_test(workspace).optimized();
-    let stress = verify::run_stress(workspace, optimized, |job| job)?;
+    let call = || portable_test(workspace).released();
+    let stress = verify::run_stress(workspace, call, |job| job)?;
     let simulated = select::simulated(workspace)?;
-    let build = select::of_packages(optimized(), &simulated);
+    let build = of_packages(workspace, PACKAGES);
     let simulated = verify::simulations_with(&simulated, build)?;
     let flags = format!("--cfg garrick_loom {FLAG}");
     let models = verify::loom_with(workspace, "portable-loom", &flags)?;
@@ -77,15 +83,29 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
 }
 
 /// Runs the unit tests of [`IN_CI`] with the portable code, and compiles the portable code of all
-/// [`PACKAGES`].
+/// members. The crates of others have no portable code, so those of the other steps are used: the
+/// step `docs` checks the same members with the same features.
 pub(super) fn fallbacks(workspace: &Workspace) -> Result<String> {
     refusals(workspace)?;
-    let mut check = in_folder(workspace, Job::cargo(&["check"]));
-    for package in PACKAGES {
-        check = check.arguments(&["-p", package]);
+    let compiler = compiler(workspace)?;
+    let portable = |job: Job| job.environment("RUSTC_WORKSPACE_WRAPPER", &compiler);
+    let check = Job::cargo(&["check", "--workspace", "--features", &features(workspace)]);
+    portable(check).run()?;
+    let mut test = Job::cargo(&["test", "--lib"]);
+    for package in IN_CI {
+        test = test.arguments(&["-p", package]);
     }
-    check.run()?;
-    verify::counted(&[of_packages(workspace, IN_CI).arguments(&["--lib"])])
+    verify::counted(&[portable(test)])
+}
+
+/// Writes a script that calls the compiler with [`FLAG`], and returns its path. Cargo calls the
+/// script only for members of the workspace, and keeps what it has built separately.
+fn compiler(workspace: &Workspace) -> Result<PathBuf> {
+    let script = workspace.target.join("portable-rustc");
+    let text = format!("#!/bin/sh\nexec \"$@\" {FLAG}\n");
+    fs::write(&script, text).with_context(|| format!("cannot write {}", script.display()))?;
+    fs::set_permissions(&script, Permissions::from_mode(0o755))?;
+    Ok(script)
 }
 
 /// Fails unless `garrick-core` refuses each of the targets in [`REFUSED`] with its message.
@@ -117,18 +137,13 @@ fn of_packages(workspace: &Workspace, packages: &[&str]) -> Job {
 }
 
 fn portable_test(workspace: &Workspace) -> Job {
-    in_folder(workspace, Job::cargo(&["test"]))
-}
-
-fn in_folder(workspace: &Workspace, job: Job) -> Job {
-    job.environment("CARGO_TARGET_DIR", workspace.target.join(FOLDER))
+    Job::cargo(&["test"])
+        .environment("CARGO_TARGET_DIR", workspace.target.join(FOLDER))
         .environment("RUSTFLAGS", FLAG)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]

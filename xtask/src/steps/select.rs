@@ -14,10 +14,7 @@ use crate::tidy;
 use crate::workspace::{Kind, Package, Target, Workspace};
 
 /// Call by which a test program gets the number of seeds of its simulations.
-pub(super) const SEEDS: &str = "seeds(\"GARRICK_";
-
-/// Features of the benchmarks.
-const OF_BENCHES: &str = "garrick-cluster/nats-journal";
+const SEEDS: &str = "seeds(\"GARRICK_";
 
 /// A target with its package.
 pub(super) type Selected<'a> = (&'a Package, &'a Target);
@@ -42,13 +39,14 @@ pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
     Ok(programs)
 }
 
-/// Returns an optimized command of cargo for the packages with simulations or benchmarks. Far fewer
-/// libraries are built than for all members.
-pub(super) fn of_simulations_and_benches(workspace: &Workspace, command: &str) -> Result<Job> {
-    let benches = workspace.targets(Kind::Bench).collect();
-    let targets = [simulated(workspace)?, benches].concat();
-    let job = of_packages(Job::cargo(&[command]), &targets);
-    Ok(job.arguments(&["--features", OF_BENCHES]).optimized())
+/// Removes the programs with simulations of clusters and journals, which have their own step.
+pub(super) fn without_simulated(
+    workspace: &Workspace,
+    programs: &mut Vec<Executable>,
+) -> Result<()> {
+    let simulated = simulated(workspace)?;
+    programs.retain(|program| !simulated.iter().any(|one| is_test_of(program, one)));
+    Ok(())
 }
 
 /// Returns the command `job` for the packages of `targets`.

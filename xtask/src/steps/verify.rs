@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::select::{
-    SEEDS, Selected, build_tests, of_members, of_packages, of_simulations_and_benches, simulated,
-};
+use super::select::{Selected, build_tests, of_members, of_packages, simulated, without_simulated};
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
@@ -44,8 +42,8 @@ const CLUSTER_SECONDS: &str = "60";
 /// Time limit for the build of `garrick cluster soak`, and for its start and end.
 const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
 
-/// Time limit of a program with stress tests or simulations. Environment variables can request more
-/// seeds, or a longer time, than usual.
+/// Time limit of a program with stress tests, simulations or models. Environment variables can
+/// request more seeds, more preemptions, or a longer time, than usual.
 const LIMIT_OF_SEEDS: Duration = Duration::from_secs(45 * 60);
 
 /// Number of times that the processes of each test are killed in the step `journal`.
@@ -85,20 +83,21 @@ pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
     Ok(format!("{installed}, {axe}, {nats}"))
 }
 
-/// Runs unit tests and scenarios, with overflow checks and debug assertions.
+/// Environment variable that makes an unoptimized test run all its seeds: see `seeds` of
+/// `garrick-testkit`.
+const ALL_SEEDS: &str = "GARRICK_ALL_SEEDS";
+
+/// Runs unit tests and scenarios, with overflow checks and debug assertions. Does not run the
+/// programs with simulations of clusters and journals, which have their own step.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
     tools_for_tests(workspace)?;
     let members = of_members("test").arguments(&["--tests", "--no-run"]);
-    // Tests of features that no member of the workspace enables.
-    let optional = Job::cargo(&["test", "-p", "garrick-actor", "-p", "garrick-telemetry"])
-        .arguments(&["--all-features", "--test", "spans", "--test", "traces"])
-        .arguments(&["--test", "exports"])
-        .arguments(&["--no-run"]);
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
-    let mut programs = [members.build()?, optional.build()?, own.build()?].concat();
+    let mut programs = [members.build()?, own.build()?].concat();
     programs.retain(|program| program.is_test);
+    without_simulated(workspace, &mut programs)?;
     let passed = parallel::run_tests(&programs, |job| job.environment(TOOLS_VARIABLE, "1"))?;
     Ok(summary(&passed))
 }
@@ -136,7 +135,7 @@ pub(super) fn doctest(_: &Workspace) -> Result<String> {
 /// Runs the stress tests again with optimization, so that the compiler reorders as much as the code
 /// allows.
 pub(super) fn stress(workspace: &Workspace) -> Result<String> {
-    run_stress(workspace, || Job::cargo(&["test"]).optimized(), |job| job)
+    run_stress(workspace, || Job::cargo(&["test"]).released(), |job| job)
 }
 
 /// Builds the stress tests by two commands `cargo test` that `call` returns, one for libraries and
@@ -167,19 +166,21 @@ pub(super) fn run_stress(
     Ok(summary(&passed))
 }
 
-/// Runs the programs with simulations of clusters and journals again with optimization, and with
-/// more seeds than the step `test`: see `seeds` of `garrick-testkit`.
+/// Runs the programs with simulations of clusters and journals, optimized a little, with overflow
+/// checks and debug assertions. Without optimization, a simulation takes 10 to 20 times as long.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
-    let build = of_simulations_and_benches(workspace, "test")?;
-    simulations_with(&simulated(workspace)?, build)
+    // For all members, because the step `test` has built the crates of others in this way.
+    simulations_with(&simulated(workspace)?, of_members("test"))
 }
 
 /// Builds the programs with simulations by `job`, a command `cargo test`. Runs them.
 pub(super) fn simulations_with(programs: &[Selected<'_>], job: Job) -> Result<String> {
-    let built = build_tests(job, programs)?;
-    let passed = parallel::run_tests(&built, |job| job.limit(LIMIT_OF_SEEDS))?;
+    let built = build_tests(job.faster(), programs)?;
+    let passed = parallel::run_tests(&built, |job| {
+        job.environment(ALL_SEEDS, "1").limit(LIMIT_OF_SEEDS)
+    })?;
     if !each_ran(&passed, programs.len()) {
-        bail!("a program that calls `{SEEDS}..` ran no test");
+        bail!("a program with simulations ran no test");
     }
     Ok(summary(&passed))
 }
@@ -197,19 +198,25 @@ pub(super) fn loom_with(workspace: &Workspace, folder: &str, flags: &str) -> Res
     if packages.is_empty() {
         return Ok("no loom tests yet".to_owned());
     }
-    let mut job = Job::cargo(&["test", "--lib", LOOM]).models();
+    let mut build = Job::cargo(&["test", "--lib", "--no-run"]).models();
     for package in &packages {
-        job = job.arguments(&["-p", &package.name]);
+        build = build.arguments(&["-p", &package.name]);
     }
-    let passed = job
+    let programs = build
         .environment("CARGO_TARGET_DIR", workspace.target.join(folder))
         .environment("RUSTFLAGS", flags)
-        .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
-        .run_tests()?;
+        .build()?;
+    // Loom maps and unmaps the stacks of its threads all the time, which takes longer in a process
+    // with several real threads. So each program has one.
+    let passed = parallel::run_tests(&programs, |job| {
+        job.arguments(&[LOOM, "--test-threads=1"])
+            .limit(LIMIT_OF_SEEDS)
+            .default_environment("LOOM_MAX_PREEMPTIONS", LOOM_PREEMPTIONS_MAX)
+    })?;
     if !each_ran(&passed, packages.len()) {
         bail!(
-            "a crate has loom tests, but none of them ran (see `running 0 tests` above): the name \
-             of their module must contain `{LOOM}`"
+            "a crate has loom tests, but none of them ran: the name of their module must contain \
+             `{LOOM}`"
         )
     }
     let tests: usize = passed.iter().sum();

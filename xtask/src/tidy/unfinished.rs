@@ -38,13 +38,26 @@ fn skipped(source: &Source, trees: &[TokenTree], index: usize) -> Option<Violati
     let TokenTree::Group(group) = trees.get(index + 1)? else {
         return None;
     };
-    let ignored = is_punct(trees.get(index), '#')
-        && group.delimiter() == Delimiter::Bracket
-        && is_ident(group.stream().into_iter().next().as_ref(), "ignore");
-    ignored.then(|| {
+    let is_attribute = is_punct(trees.get(index), '#') && group.delimiter() == Delimiter::Bracket;
+    let is_skipped = is_attribute && ignores(&Vec::from_iter(group.stream()));
+    is_skipped.then(|| {
         let wrong = "`#[ignore]` keeps a test from running";
         source.violation(group.span(), wrong, "tests that always run")
     })
+}
+
+/// Returns true if an attribute with these tokens ignores a test, always or on a condition.
+fn ignores(attribute: &[TokenTree]) -> bool {
+    if is_ident(attribute.first(), "ignore") {
+        return true;
+    }
+    let [TokenTree::Ident(name), TokenTree::Group(arguments)] = attribute else {
+        return false;
+    };
+    // The condition comes first, and then the attributes.
+    let arguments = Vec::from_iter(arguments.stream());
+    let mut parts = arguments.split(|tree| is_punct(Some(tree), ','));
+    *name == "cfg_attr" && parts.any(ignores)
 }
 
 /// Reports a call that makes the thread of a test sleep. A method called `sleep` is not reported,
@@ -157,6 +170,15 @@ mod tests {
     fn skipped_tests_and_examples_are_found() {
         assert_eq!(lines("#[test]\n#[ignore]\nfn a() {}"), [2]);
         assert_eq!(lines("#[test]\n#[ignore = \"slow\"]\nfn a() {}"), [2]);
+        let with = |attributes| {
+            format!("#[test]\n#[cfg_attr(debug_assertions, {attributes})]\nfn a() {{}}")
+        };
+        assert_eq!(lines(&with("ignore = \"slow\"")), [2]);
+        assert_eq!(lines(&with("cfg_attr(unix, ignore)")), [2]);
+        assert_eq!(
+            lines(&with("inline, should_panic(expected = \"ignore\")")),
+            NONE
+        );
         assert_eq!(lines("/// ```ignore\n/// a()\n/// ```\nfn a() {}"), [1]);
         assert_eq!(lines("fn ignore(a: [u8; 1]) { ignore([0]) }"), NONE);
     }

@@ -13,7 +13,7 @@ use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-use crate::quiet;
+use crate::quiet::{self, Several};
 
 /// A boxed error of any type.
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
@@ -23,8 +23,10 @@ const CAUSES_MAX: usize = 16;
 
 thread_local! {
     /// Reason why the current turn fails. Stored by `Context::fail`, or when a handler returns an
-    /// error. The code that handles `Next::Fail` takes the reason.
-    static WHY: RefCell<Option<BoxError>> = const { RefCell::new(None) };
+    /// error. The code that handles `Next::Fail` takes the reason. If nobody takes the reason, it
+    /// is dropped at the end of the thread, where a panic of its destructor would abort the
+    /// process.
+    static WHY: RefCell<Several<Option<BoxError>>> = const { RefCell::new(Several::new(None)) };
 }
 
 /// The reason why a supervised actor has failed or stopped. The function that is passed to
@@ -111,12 +113,12 @@ impl fmt::Display for Fault {
 pub(crate) fn set_why(why: BoxError) {
     // The previous value is dropped only when the cell is no longer borrowed, because its
     // destructor may call this function.
-    drop(WHY.replace(Some(why)));
+    drop(WHY.replace(Several::new(Some(why))));
 }
 
 fn take_why() -> BoxError {
-    WHY.take()
-        .unwrap_or_else(|| "the handler returned `Next::Fail` without a reason".into())
+    let why = WHY.take().take();
+    why.unwrap_or_else(|| "the handler returned `Next::Fail` without a reason".into())
 }
 
 /// Fails the turn of an unsupervised actor with a panic, but without calling the panic hook.

@@ -13,6 +13,7 @@ use super::hand::{self, Hand};
 use super::incoming::Incoming;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
+use crate::quiet::Contained;
 
 /// An actor like [`Actor`](crate::Actor), but with async handlers. An async actor handles its
 /// messages one after another. While a handler awaits, other messages wait in the mailbox, in
@@ -189,7 +190,7 @@ impl<M: Send + 'static> After<'_, M> {
 }
 
 /// Runs the handlers of an actor, one after another.
-pub(super) async fn run<A: AsyncActor>(mut actor: A, mailbox: Incoming<A::Msg>) {
+pub(super) async fn run<A: AsyncActor>(mut actor: Contained<A>, mailbox: Incoming<A::Msg>) {
     let mut course = Course::new(mailbox);
     let outcome = actor.started(&mut course.cx).await;
     let mut received = course.after_start(outcome.into_next()).await;

@@ -17,6 +17,7 @@ use garrick_sched::{Address, Place, Room};
 use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Wake, Work};
 use crate::model::context::Context;
+use crate::quiet::Contained;
 
 /// Default limit on how many items of one stream can be in flight.
 const UNDER_WAY_MAX: NonZero<usize> = NonZero::new(16).unwrap();
@@ -66,7 +67,7 @@ impl Attachment {
 
 /// A stream that will be attached to an actor, and its connection to this actor.
 struct Job<S, M, F> {
-    stream: S,
+    stream: Contained<S>,
     room: Arc<Room>,
     lead: Arc<Lead<M, F>>,
 }
@@ -94,7 +95,7 @@ where
     let mut stream = pin!(stream);
     loop {
         let place = room.take().await;
-        let Some(item) = poll_fn(|task| stream.as_mut().poll_next(task)).await else {
+        let Some(item) = poll_fn(|task| stream.as_mut().as_pin_mut().poll_next(task)).await else {
             break;
         };
         if !lead.give(Streamed::Item(item, Ticket { _place: place })) {
@@ -180,7 +181,7 @@ impl<M: 'static> Context<'_, M> {
             told.give(Streamed::Failed(error));
         };
         let job = Job {
-            stream,
+            stream: Contained::new(stream),
             room: Room::new(under_way_max.get()),
             lead,
         };

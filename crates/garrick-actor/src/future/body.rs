@@ -68,7 +68,7 @@ struct Polling<'a, D, M: Send + 'static, Fut> {
 impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
     fn drop(&mut self) {
         self.shared.abandon();
-        *self.life = Life::Over;
+        quiet::drop(mem::replace(self.life, Life::Over));
         named::leave(self.name, self.shared.path.as_ref());
     }
 }

@@ -11,10 +11,11 @@ use super::incoming::Incoming;
 use super::piped::{self, Lead, PipeError, Work};
 use crate::beside::pipes::Pipes;
 use crate::model::context::Context;
+use crate::quiet::Contained;
 
 /// A future that will run concurrently with an actor, and its connection to this actor.
 struct Job<Fut, M, F> {
-    future: Fut,
+    future: Contained<Fut>,
     lead: Arc<Lead<M, F>>,
 }
 
@@ -65,6 +66,7 @@ fn start<N, M, Fut, F>(
     let on_panic = move |error| {
         told.give(Err(error));
     };
+    let future = Contained::new(future);
     drop(piped::spawn(turn, Job { future, lead }, run, on_panic));
 }
 

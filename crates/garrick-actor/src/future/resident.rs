@@ -14,6 +14,7 @@ use crate::failure::path::ActorPath;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
+use crate::quiet::Contained;
 
 /// A boxed future of any type.
 pub(crate) type AnyFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -27,7 +28,7 @@ type ResidentBody<M, N> = Body<M, Arc<Make<M>>, AnyFuture, N>;
 pub(crate) fn make_of_actor<A: AsyncActor>(
     factory: impl Fn() -> A + Send + Sync + 'static,
 ) -> Arc<Make<A::Msg>> {
-    Arc::new(move |mailbox| Box::pin(actor::run(factory(), mailbox)))
+    Arc::new(move |mailbox| Box::pin(actor::run(Contained::new(factory()), mailbox)))
 }
 
 /// A factory that creates a supervised async actor at its first start and at each restart. The type

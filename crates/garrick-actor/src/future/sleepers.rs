@@ -215,11 +215,15 @@ impl Sleepers {
         }
         // Wakers are cloned and dropped while the table is unlocked, because their code may do
         // anything, even cancel another sleep.
-        let waker = waker.clone();
+        let mut waker = Some(waker.clone());
         let mut table = self.lock();
-        let before = table.at(key).map(|sleeper| sleeper.waker.replace(waker));
+        let swapped = table
+            .at(key)
+            .map(|sleeper| mem::swap(&mut sleeper.waker, &mut waker));
+        let is_over = swapped.is_none();
         drop(table);
-        before.is_none()
+        drop(waker);
+        is_over
     }
 
     /// Cancels a sleep.

@@ -13,6 +13,7 @@ use super::gate::{self, Entry};
 use super::incoming::Incoming;
 use super::shared::{Receives, Shared, Word, tell_at};
 use crate::failure::path::ActorPath;
+use crate::quiet::Contained;
 
 /// A type that provides the name of an actor that was spawned from a function. The name is the type
 /// name of the actor's future.
@@ -104,5 +105,6 @@ pub(crate) fn of_actor<A: AsyncActor>(
     actor: A,
     path: Option<ActorPath>,
 ) -> Plan<A::Msg, A, impl Future<Output = ()> + Send + 'static, NameOf<A>> {
-    Plan::new(Receives::ByHand, actor, run::<A>, path)
+    let make = |actor, mailbox| run::<A>(Contained::new(actor), mailbox);
+    Plan::new(Receives::ByHand, actor, make, path)
 }

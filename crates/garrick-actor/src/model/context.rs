@@ -152,7 +152,8 @@ impl<'a, M: 'static> Context<'a, M> {
     }
 
     /// Forbids further calls of [`Context::next_message`] in this turn.
-    pub(crate) fn take_no_more(&self) {
+    #[doc(hidden)]
+    pub fn take_no_more(&self) {
         self.turn.take_no_more();
     }
 
@@ -302,7 +303,9 @@ impl<'a, M: 'static> Context<'a, M> {
     /// assert!(text.is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    /// The closure cannot use the context:
+    /// The closure cannot use the context, because another thread runs the worker meanwhile. Do not
+    /// bypass this check by a wrapper that makes any value `Send`, even on the same thread: using
+    /// the context in the closure would be a data race.
     /// ```compile_fail,E0277
     /// use garrick_actor::{Address, Context};
     ///

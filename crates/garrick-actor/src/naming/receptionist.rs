@@ -56,7 +56,7 @@ pub struct Receptionist {
 /// protocols with the same message type.
 pub struct Key<M> {
     name: Cow<'static, str>,
-    message: PhantomData<fn(M)>,
+    message: PhantomData<fn(M) -> M>,
 }
 
 /// A message that a [`Receptionist`] sends to a subscriber of a protocol.

@@ -143,6 +143,11 @@ impl Line {
         self.supervisor.is_stopped()
     }
 
+    /// Sends a report that belongs to no turn. Must not be called during a turn.
+    pub(super) fn report_now(&self, report: Report) {
+        let _ = self.supervisor.send_promised(Note::Report(self.id, report));
+    }
+
     /// Sends a report from a turn that will be undone.
     pub(super) fn report_all_the_same(&self, report: Report) {
         self.desk.papers().reports.push((self.id, report));

@@ -11,8 +11,10 @@ use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Ask, Internal};
 use hashbrown::HashMap;
 
+#[cfg(feature = "journal")]
+use super::durable::DurableHost;
 use super::gate::{Gate, WAITING_MAX, entity_address, region_address};
-use super::host::{HostOf, KindOptions};
+use super::host::{Host, HostOf, KindOptions, Stage};
 use super::kind::{EntityError, Kind, check_key, check_kind};
 use super::message::RegionMsg;
 use super::region::Region;
@@ -20,8 +22,8 @@ use crate::error::JoinError;
 use crate::line::Travels;
 use crate::lock::lock;
 use crate::members::{
-    Hosted, KINDS_MAX, MemberSample, MembersSample, Order, Own, Placer, PlacerMsg, Regional,
-    SHARDS_MAX, ShardCounts, Standings,
+    KINDS_MAX, MemberSample, MembersSample, Order, Own, Placer, PlacerMsg, Regional, ShardCounts,
+    Standings,
 };
 use crate::node::Node;
 use crate::placement::Placement;
@@ -344,36 +346,88 @@ impl Entities {
         M: Travels,
         A: Actor<Msg = M> + Send,
     {
-        let shards = options.shards;
-        if !(1..=SHARDS_MAX).contains(&shards) {
-            return Err(EntityError::Shards { shards });
-        }
-        let versions = options.versions;
-        let (min, max) = (versions.min, versions.max);
-        let writes = options.writes.unwrap_or(max);
-        if min == 0 || !versions.include(writes) {
-            return Err(EntityError::Versions { min, max, writes });
-        }
-        if options.capacity == Some(0) {
-            return Err(EntityError::Capacity);
-        }
+        self.host_by(kind, options, |stage, exists| {
+            Arc::new(HostOf::new(stage, options, make, exists))
+        })
+    }
+
+    /// Lets this node run durable entities of a kind, like [`Entities::host`]. `make` creates the
+    /// entity for a key in `journal`. The log of this journal must be shared by all nodes.
+    ///
+    /// An entity has something to do if an effect or a reminder is not done, or if a letter is not
+    /// confirmed. Such an entity runs without a message, and does not stop when it is idle. If it
+    /// stops by itself, it is created again after a second. When a node gets a shard, for example
+    /// because another node was lost, the node creates all entities of the shard that have
+    /// something to do.
+    ///
+    /// The entities that have something to do are kept in durable lists, one for each shard. The
+    /// journals of the lists have the names `garrick.duties/<kind>/<shard>`, so no entity may have
+    /// such a name. [`DutyList`](garrick_journal::DutyList) describes the cost of a list. An entity
+    /// that was run by [`Entities::host`] before is added to its list when it starts.
+    ///
+    /// All entities of the kind are [fenced](KindOptions::fenced). Each entity appends an event to
+    /// its journal when it starts. Call this method on all nodes that run the kind.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Entities::host`].
+    ///
+    /// # Examples
+    /// ```no_run
+    /// # use garrick_actor::System;
+    /// # use garrick_cluster::{Entities, Kind, KindOptions, Travels};
+    /// # use garrick_journal::{DurableActor, Journal};
+    /// # fn host<M: Travels, A: DurableActor<Msg = M> + Clone + Sync>(
+    /// #     entities: &Entities, kind: Kind<M>, journal: Journal, account: A,
+    /// # ) -> Result<(), Box<dyn std::error::Error>> {
+    /// let of_entities = journal.clone();
+    /// entities.host_durable(kind, KindOptions::new(), journal, move |key| {
+    ///     let entity = of_entities.entity(format!("account/{key}"), account.clone());
+    ///     entity.expect("the program uses only keys that are allowed in names")
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "journal")]
+    pub fn host_durable<M, A>(
+        &self,
+        kind: Kind<M>,
+        options: KindOptions,
+        journal: garrick_journal::Journal,
+        make: impl Fn(&str) -> garrick_journal::Entity<A> + Send + Sync + 'static,
+    ) -> Result<(), EntityError>
+    where
+        M: Travels,
+        A: garrick_journal::DurableActor<Msg = M>,
+    {
+        let options = options.fenced();
+        self.host_by(kind, options, |stage, exists| {
+            let name = kind.name();
+            Arc::new(DurableHost::new(
+                stage, name, options, journal, make, exists,
+            ))
+        })
+    }
+
+    /// Lets this node run entities of a kind, which are created by the host that `make` returns.
+    fn host_by<M: Travels>(
+        &self,
+        kind: Kind<M>,
+        options: KindOptions,
+        make: impl FnOnce(Stage, Arc<()>) -> Arc<dyn Host<M>>,
+    ) -> Result<(), EntityError> {
+        let hosted = options.check()?;
         let handle = self.shared.node.handle().clone();
         let exists = Arc::new(());
         let (region, _) = self.used(kind.name(), Some(&exists))?;
-        let host = HostOf::new(handle, kind.name(), options, make, exists)?;
-        let closed = |_| EntityError::Closed;
+        let host = make(Stage::new(handle, kind.name())?, exists);
         region
-            .send_promised(RegionMsg::Host(Arc::new(host)))
+            .send_promised(RegionMsg::Host(host))
             .map_err(|_| EntityError::Closed)?;
         let hosted = PlacerMsg::Host {
             kind: kind.name().into(),
-            hosted: Hosted {
-                shards,
-                versions,
-                writes,
-                is_fenced: options.is_fenced,
-            },
+            hosted,
         };
+        let closed = |_| EntityError::Closed;
         self.shared.placer.send(hosted).map_err(closed)
     }
 

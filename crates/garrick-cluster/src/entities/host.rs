@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Backoff, Restart, Strategy, Supervisor, Tree};
-use garrick_actor::{Actor, Address, Handle};
+use garrick_actor::{Actor, Address, Ask, Handle};
 
 use super::kind::EntityError;
 use super::leased::Leased;
-use crate::members::{Tenure, Versions};
+use crate::members::{Hosted, SHARDS_MAX, Tenure, Versions};
 
 /// Time before an entity that has failed is created again. The time doubles with each failure.
 const BACKOFF: Duration = Duration::from_millis(10);
@@ -87,8 +87,12 @@ impl KindOptions {
     }
 
     /// Sets the time after which an entity without messages stops. An entity without messages can
-    /// run for up to twice this time before it stops. The next message for a stopped entity creates
-    /// it again. With `None`, entities run until their shards move to another node.
+    /// run for up to twice this time before it stops. A time below 500 ms counts as 500 ms. The
+    /// next message for a stopped entity creates it again. With `None`, entities run until their
+    /// shards move to another node.
+    ///
+    /// If the kind is run by `Entities::host_durable`, an entity that has something to do does not
+    /// stop.
     #[must_use]
     pub const fn idle(mut self, idle: Option<Duration>) -> Self {
         self.idle = idle;
@@ -149,39 +153,72 @@ impl KindOptions {
         self.capacity = Some(capacity);
         self
     }
+
+    /// Returns what other nodes must know of the kind, or an error if an option is not allowed.
+    pub(super) fn check(&self) -> Result<Hosted, EntityError> {
+        let (shards, versions) = (self.shards, self.versions);
+        if !(1..=SHARDS_MAX).contains(&shards) {
+            return Err(EntityError::Shards { shards });
+        }
+        let (min, max) = (versions.min, versions.max);
+        let writes = self.writes.unwrap_or(max);
+        if min == 0 || !versions.include(writes) {
+            return Err(EntityError::Versions { min, max, writes });
+        }
+        if self.capacity == Some(0) {
+            return Err(EntityError::Capacity);
+        }
+        Ok(Hosted {
+            shards,
+            versions,
+            writes,
+            is_fenced: self.is_fenced,
+        })
+    }
+}
+
+/// Returns true if a durable entity has something to do, so that it must not stop because it is
+/// idle. Returns `None` until this is known.
+pub(super) type HasDuties = Box<dyn Fn() -> Option<bool> + Send>;
+
+/// An entity that a host has created.
+pub(super) struct Created<M> {
+    pub(super) address: Address<M>,
+    /// `None` if the entity is not durable.
+    pub(super) has_duties: Option<HasDuties>,
 }
 
 /// Implemented by hosts, which create the entities of a kind on a node.
 pub(super) trait Host<M>: Send + Sync {
-    /// Creates the entity with a key. `tenure` is the right of this node to run entities of the
-    /// shard. Returns `None` if the system is shutting down.
-    fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>>;
+    /// Creates the entity with a key, in the shard with the number `shard`. `tenure` is the right
+    /// of this node to run entities of the shard. Returns `None` if the system is shutting down.
+    fn create(&self, shard: u32, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Created<M>>;
+
+    /// Opens the list of those entities of a shard that have something to do, unless it is open.
+    /// Asks for the keys of these entities. Returns `None` if the entities are not durable, or if
+    /// the system is shutting down.
+    fn open_list(&self, shard: u32, tenure: &Arc<Tenure>) -> Option<Ask<Vec<String>>> {
+        let _ = (shard, tenure);
+        None
+    }
+
+    /// Closes the list of those entities of a shard that have something to do.
+    fn close_list(&self, shard: u32) {
+        let _ = shard;
+    }
 
     /// Returns the options of the kind of entities.
     fn options(&self) -> &KindOptions;
 }
 
-/// A host (an object that creates the entities of a kind). Calls a function to create the actor of
-/// each entity.
-pub(super) struct HostOf<F> {
+/// The place where the actors of a kind run: a system, and a supervisor that restarts them.
+pub(super) struct Stage {
     handle: Handle,
     tree: Tree,
-    make: Arc<F>,
-    options: KindOptions,
-    /// A token that lives as long as this host (the creator of a kind's entities). Weak references
-    /// to the token show whether the host still exists.
-    _exists: Arc<()>,
 }
 
-impl<F> HostOf<F> {
-    /// Creates a host (the creator of a kind's entities), with a supervisor for the entities.
-    pub(super) fn new(
-        handle: Handle,
-        kind: &'static str,
-        options: KindOptions,
-        make: F,
-        exists: Arc<()>,
-    ) -> Result<Self, EntityError> {
+impl Stage {
+    pub(super) fn new(handle: Handle, kind: &'static str) -> Result<Self, EntityError> {
         let supervisor = Supervisor::new(kind, Strategy::OneForOne);
         // An entity that fails again and again does not stop the others.
         let supervisor = supervisor.intensity(usize::MAX, Duration::from_nanos(1));
@@ -189,24 +226,21 @@ impl<F> HostOf<F> {
         Ok(Self {
             tree: tree.map_err(|_| EntityError::Closed)?,
             handle,
-            make: Arc::new(make),
-            options,
-            _exists: exists,
         })
     }
-}
 
-impl<M, A, F> Host<M> for HostOf<F>
-where
-    M: Send + 'static,
-    A: Actor<Msg = M> + Send,
-    F: Fn(&str) -> A + Send + Sync + 'static,
-{
-    fn create(&self, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Address<M>> {
-        let (make, key, tenure) = (self.make.clone(), key.clone(), tenure.clone());
-        let make = move || Leased::new(make(&key), tenure.clone(), key.clone());
-        let mailbox = match self.options.capacity {
-            // `Entities::host` has checked that the capacity is not 0.
+    /// Spawns an actor that is created again after each failure. `capacity` is the capacity of its
+    /// mailbox. Returns `None` if the system is shutting down.
+    pub(super) fn spawn<A: Actor + Send>(
+        &self,
+        make: impl Fn() -> A + Send + 'static,
+        capacity: Option<usize>,
+    ) -> Option<Address<A::Msg>>
+    where
+        A::Msg: Send,
+    {
+        let mailbox = match capacity {
+            // `KindOptions::check` has checked that the capacity is not 0.
             Some(capacity) => Mailbox::bounded(capacity, OnFull::Fail).ok()?,
             None => Mailbox::unbounded(),
         };
@@ -216,14 +250,52 @@ where
         let actor = actor.backoff(Backoff::exponential(BACKOFF, BACKOFF_MAX));
         actor.spawn().ok()
     }
+}
 
-    fn options(&self) -> &KindOptions {
-        &self.options
+impl Drop for Stage {
+    fn drop(&mut self) {
+        drop(self.tree.stop());
     }
 }
 
-impl<F> Drop for HostOf<F> {
-    fn drop(&mut self) {
-        drop(self.tree.stop());
+/// A host (an object that creates the entities of a kind). Calls a function to create the actor of
+/// each entity.
+pub(super) struct HostOf<F> {
+    stage: Stage,
+    make: Arc<F>,
+    options: KindOptions,
+    /// A token that lives as long as this host (the creator of a kind's entities). Weak references
+    /// to the token show whether the host still exists.
+    _exists: Arc<()>,
+}
+
+impl<F> HostOf<F> {
+    pub(super) fn new(stage: Stage, options: KindOptions, make: F, exists: Arc<()>) -> Self {
+        Self {
+            stage,
+            make: Arc::new(make),
+            options,
+            _exists: exists,
+        }
+    }
+}
+
+impl<M, A, F> Host<M> for HostOf<F>
+where
+    M: Send + 'static,
+    A: Actor<Msg = M> + Send,
+    F: Fn(&str) -> A + Send + Sync + 'static,
+{
+    fn create(&self, _: u32, key: &Arc<str>, tenure: &Arc<Tenure>) -> Option<Created<M>> {
+        let (make, key, tenure) = (self.make.clone(), key.clone(), tenure.clone());
+        let make = move || Leased::<_, false>::new(make(&key), tenure.clone(), key.clone());
+        Some(Created {
+            address: self.stage.spawn(make, self.options.capacity)?,
+            has_duties: None,
+        })
+    }
+
+    fn options(&self) -> &KindOptions {
+        &self.options
     }
 }

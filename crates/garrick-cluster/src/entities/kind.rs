@@ -27,7 +27,7 @@ pub const ENTITY_KEY_BYTES_MAX: usize = 255;
 /// ```
 pub struct Kind<M> {
     name: &'static str,
-    message: PhantomData<fn(M)>,
+    message: PhantomData<fn(M) -> M>,
 }
 
 impl<M> Kind<M> {

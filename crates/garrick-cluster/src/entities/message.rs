@@ -61,6 +61,19 @@ pub(super) enum RegionMsg<M> {
     Order(Order),
     /// A report that this node now runs entities of the kind.
     Host(Arc<dyn Host<M>>),
+    /// The keys of the entities of a shard that have something to do. `None` if the list of these
+    /// entities could not be read.
+    Listed {
+        shard: u32,
+        /// Number of the request for these keys.
+        asked: u64,
+        keys: Option<Vec<String>>,
+    },
+    /// An entity that has ended has something to do, so it must be created again.
+    ListAgain {
+        shard: u32,
+        key: Arc<str>,
+    },
     /// An entity has ended.
     Ended {
         shard: u32,

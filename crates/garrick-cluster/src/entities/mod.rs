@@ -7,6 +7,9 @@ mod leased;
 
 mod host;
 
+#[cfg(feature = "journal")]
+mod durable;
+
 mod message;
 
 mod gate;

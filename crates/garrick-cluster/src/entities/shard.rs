@@ -8,6 +8,7 @@ use garrick_actor::Address;
 use garrick_sched::Nanos;
 use hashbrown::{HashMap, HashSet};
 
+use super::host::HasDuties;
 use super::message::ToRegion;
 use crate::members::{Lease, Tenure};
 
@@ -86,6 +87,33 @@ pub(super) struct Entity<M> {
     /// True if the entity was told to stop. Messages wait until it has ended.
     pub(super) stops: bool,
     pub(super) queue: VecDeque<Waiting<M>>,
+    /// True if the entity is in the list of entities that have something to do.
+    pub(super) is_listed: bool,
+    /// `None` if the entity is not durable.
+    pub(super) has_duties: Option<HasDuties>,
+}
+
+impl<M> Entity<M> {
+    /// Returns true if the entity has something to do without messages, so that it must not stop
+    /// because it is idle. Until this is known, the entity counts as busy if it is listed.
+    pub(super) fn is_busy(&self) -> bool {
+        let has_duties = self.has_duties.as_ref();
+        has_duties.is_some_and(|has_duties| has_duties().unwrap_or(self.is_listed))
+    }
+}
+
+/// The list of those durable entities of a shard that have something to do, as far as this node
+/// needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum List {
+    /// The node does not own the shard, or the entities are not durable.
+    Closed,
+    /// The request with this number for the keys of the entities was sent.
+    Asked(u64),
+    /// The list could not be read. It is read again at the given time.
+    AskAgain(Nanos),
+    /// The entities that were in the list are in [`Shard::listed`], or were created.
+    Read,
 }
 
 /// A shard of entities, as seen by this node's region for the kind. (A region is the actor that
@@ -106,6 +134,9 @@ pub(super) struct Shard<M> {
     /// that this node's region (the actor that passes on messages to entities) does not know yet.
     /// For each node: its name, and the revision of the record that it has read.
     pub(super) held: Vec<(String, u64)>,
+    pub(super) list: List,
+    /// Keys of entities that have something to do, and that this node has not created yet.
+    pub(super) listed: VecDeque<Arc<str>>,
 }
 
 /// Destination of a message to an entity.
@@ -130,6 +161,8 @@ impl<M> Default for Shard<M> {
             entities: HashMap::new(),
             tenure: None,
             held: Vec::new(),
+            list: List::Closed,
+            listed: VecDeque::new(),
         }
     }
 }
@@ -182,7 +215,8 @@ impl<M: 'static> Shard<M> {
                     ..
                 }
         );
-        waits || !self.queue.is_empty() || self.behind > 0
+        let lists = matches!(self.list, List::AskAgain(_)) || !self.listed.is_empty();
+        waits || lists || !self.queue.is_empty() || self.behind > 0
     }
 
     /// Records an early announcement: `node` sends no more messages for the shard, because `node`

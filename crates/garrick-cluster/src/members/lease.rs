@@ -178,8 +178,8 @@ impl Tenure {
         self.stage.load(Relaxed) == OPEN && self.lease.is_valid(now)
     }
 
-    /// Returns true if the commit of an entity's first turn may be left to a journal, because this
-    /// node still owns the shard and the lease is valid. Otherwise, the turn must be undone.
+    /// Returns true if this node still owns the shard and the lease is valid. Otherwise, the commit
+    /// of an entity's first turn must not be left to a journal: the turn must be undone.
     pub(crate) fn may_begin(&self, now: Nanos) -> bool {
         !self.is_over() && self.lease.is_valid(now)
     }

@@ -218,6 +218,17 @@ impl DurableActor for Account {
 #[derive(Debug)]
 struct Seen(u64, Books);
 
+/// The way in which the nodes run the accounts.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    /// A first check of all accounts starts those that have letters.
+    Plain,
+    /// Like `Plain`, with mailboxes for one message.
+    Full,
+    /// Accounts with letters start without a message, so there is no first check.
+    Listed,
+}
+
 /// A node that makes accounts pay.
 struct Member {
     handle: Handle,
@@ -227,8 +238,7 @@ struct Member {
     name: &'static str,
     number: u64,
     payments: u64,
-    /// Capacity of the mailboxes of the accounts, if they have a bound.
-    capacity: Option<usize>,
+    way: Way,
     /// Number of messages that found the mailbox of an account full, in all runs.
     refused: Arc<AtomicU64>,
     joined: Option<(Node, Entities)>,
@@ -257,24 +267,27 @@ impl Actor for Member {
         let entities = Entities::start(&node, self.placement.clone()).unwrap();
         let journal = Journal::new(&self.handle, self.log.clone()).unwrap();
         let known = entities.clone();
+        let of_entities = journal.clone();
         let make = move |key: &str| {
-            let entity = journal.entity(format!("account/{key}"), Account(known.clone()));
+            let entity = of_entities.entity(format!("account/{key}"), Account(known.clone()));
             entity.unwrap().fenced()
         };
-        let options = KindOptions::new()
-            .shards(8)
-            .idle(Some(Duration::from_secs(3)))
-            .fenced();
-        let options = self
-            .capacity
-            .map_or(options, |capacity| options.mailbox(capacity));
-        entities.host(ACCOUNT, options, make).unwrap();
+        let options = KindOptions::new().shards(8);
+        let options = options.idle(Some(Duration::from_secs(3))).fenced();
+        let hosted = match self.way {
+            Way::Plain => entities.host(ACCOUNT, options, make),
+            Way::Full => entities.host(ACCOUNT, options.mailbox(1), make),
+            Way::Listed => entities.host_durable(ACCOUNT, options, journal, make),
+        };
+        hosted.unwrap();
         self.joined = Some((node, entities));
         let me = cx.address();
         let _ = cx.send(&me, Step::Pay);
         let _ = cx.send_after(LEAVES, &me, Step::Leave);
         if self.name == "node-3" {
-            let _ = cx.send_after(FIRST_LOOK, &me, Step::Look);
+            if !matches!(self.way, Way::Listed) {
+                let _ = cx.send_after(FIRST_LOOK, &me, Step::Look);
+            }
             let _ = cx.send_after(LAST_LOOK, &me, Step::Look);
         }
     }
@@ -326,7 +339,7 @@ fn is_exact(facts: &Facts) -> Result<(), String> {
 
 /// Runs three nodes with accounts. `refused` counts the messages that find the mailbox of an
 /// account full.
-pub(crate) fn program(sim: &mut Sim, capacity: Option<usize>, refused: &Arc<AtomicU64>) {
+pub(crate) fn program(sim: &mut Sim, way: Way, refused: &Arc<AtomicU64>) {
     let (net, log) = (LocalNet::new(), MemoryLog::new());
     let store = sim.node("store");
     let placement = LocalPlacement::new(store.handle()).unwrap();
@@ -344,7 +357,7 @@ pub(crate) fn program(sim: &mut Sim, capacity: Option<usize>, refused: &Arc<Atom
                 name,
                 number: number << 8 | life,
                 payments: 0,
-                capacity,
+                way,
                 refused: refused.clone(),
                 joined: None,
             };

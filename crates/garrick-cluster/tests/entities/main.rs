@@ -2,6 +2,7 @@
 //! Nodes are cut off, crash, restart and leave.
 #![forbid(unsafe_code)]
 
+mod alarms;
 mod bank;
 mod counters;
 mod register;
@@ -16,6 +17,7 @@ mod limits;
 
 mod program;
 
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -39,8 +41,16 @@ fn check(name: &str, plan: Plan, faults: fn(&mut Sim)) {
 
 #[track_caller]
 fn check_program(name: &str, run: impl Fn(&mut Sim) + Send + Sync + 'static) {
-    let seeds = seeds("GARRICK_CLUSTER_SEEDS", SEEDS);
-    match Check::new(name).seeds(seeds).run(run) {
+    report(name, search(name).run(run));
+}
+
+fn search(name: &str) -> Check {
+    Check::new(name).seeds(seeds("GARRICK_CLUSTER_SEEDS", SEEDS))
+}
+
+#[track_caller]
+fn report(name: &str, searched: Result<impl Display, impl Display>) {
+    match searched {
         Ok(report) => println!("{name}: {report}"),
         Err(failed) => panic!("{failed}"),
     }
@@ -200,7 +210,23 @@ fn questions_end_in_time_while_the_placement_is_away() {
 #[test]
 fn payments_between_accounts_take_effect_once() {
     let refused = Arc::default();
-    check_program("bank", move |sim| bank::program(sim, None, &refused));
+    check_program("bank", move |sim| {
+        bank::program(sim, bank::Way::Plain, &refused);
+    });
+}
+
+#[test]
+fn payments_between_accounts_that_are_listed_take_effect_once() {
+    let refused = Arc::default();
+    check_program("listed bank", move |sim| {
+        bank::program(sim, bank::Way::Listed, &refused);
+    });
+}
+
+#[test]
+fn entities_with_reminders_and_letters_start_without_a_message() {
+    let search = search("alarms").steps(alarms::STEPS_MAX);
+    report("alarms", search.run(alarms::program));
 }
 
 #[test]
@@ -208,7 +234,7 @@ fn payments_between_accounts_with_full_mailboxes_take_effect_once() {
     let refused = Arc::new(AtomicU64::new(0));
     let of_all = refused.clone();
     check_program("full bank", move |sim| {
-        bank::program(sim, Some(1), &of_all);
+        bank::program(sim, bank::Way::Full, &of_all);
     });
     assert!(refused.load(Relaxed) > 0, "no mailbox was full");
 }

@@ -103,3 +103,32 @@ fn a_message_that_comes_after_it_was_given_up_is_not_stored() {
     assert_eq!(payloads(&pair.other), [&b"one"[..], b"two", b"three"]);
     assert_eq!(payloads(&pair.log), payloads(&pair.other));
 }
+
+#[test]
+fn events_that_are_missing_before_a_fence_are_an_error() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let options = hasty().fence_at_start();
+    let log = open(&server, options.clone(), "test");
+    let a = start(&log, "a").journal;
+    for number in 1..=3 {
+        assert!(append(&log, &[(a, event(number, b"event"))]).is_empty());
+    }
+    // Another process starts the journal, and appends its fence.
+    let other = open(&server, options, "test");
+    assert_eq!(start(&other, "a").newest, 3);
+    // The server loses all messages but the fence.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.address()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let stream = context.get_stream("g_test_events").await.unwrap();
+        stream.purge().keep(1).await.unwrap();
+    });
+    let read = log.read(a, 2, &mut Group::new());
+    assert!(
+        matches!(read, Err(JournalError::DamagedRow { .. })),
+        "{read:?}"
+    );
+}

@@ -1,6 +1,6 @@
 //! Durable entities on nodes that meet on a NATS server, each in its own process. Processes are
 //! killed, or paused for some time, while threads call the entities. The history of the calls must
-//! be linearizable.
+//! be linearizable. In another test, all processes are killed while entities have reminders.
 //!
 //! `GARRICK_CLUSTER_SECONDS` sets the duration of the calls.
 #![cfg(unix)]
@@ -12,12 +12,14 @@ mod register;
 #[path = "../nats/server.rs"]
 mod server;
 
+mod alarms;
 mod callers;
 mod member;
 
 use std::time::{Duration, Instant};
 
-use garrick_testkit::setting;
+use garrick_cluster::KindOptions;
+use garrick_testkit::{alone, setting};
 
 use callers::Callers;
 use member::Member;
@@ -29,6 +31,10 @@ const MEMBERS: usize = 3;
 /// Duration of the calls in seconds.
 const SECONDS: u64 = 24;
 
+/// Name of the test function, which also runs in the processes of the members.
+const LINEARIZABLE: &str =
+    "calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped";
+
 /// Number of answers that the test waits for between two faults, and before it lets a removed
 /// member continue.
 const ANSWERS: u64 = 1_000;
@@ -36,14 +42,16 @@ const ANSWERS: u64 = 1_000;
 #[test]
 fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
     if member::runs_here() {
-        return member::run();
+        let options = KindOptions::new().shards(16);
+        return member::run(|entities, journal| register::host(entities, journal, options, false));
     }
+    // The processes of a test need all processors.
+    let _alone = alone();
     let Some(server) = Server::start("") else {
         return;
     };
-    let mut members: Vec<Member> = (0..MEMBERS)
-        .map(|number| Member::start(number, &server.address()))
-        .collect();
+    let start = |number| Member::start(LINEARIZABLE, number, &server.address());
+    let mut members: Vec<Member> = (0..MEMBERS).map(start).collect();
     members.iter_mut().for_each(Member::is_ready);
     let callers = Callers::start(&server.address());
     let seconds = setting("GARRICK_CLUSTER_SECONDS").unwrap_or(SECONDS);
@@ -57,7 +65,7 @@ fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
         if round % 2 == 0 {
             println!("member {number} is killed");
             members[number].kill();
-            members[number] = Member::start(number, &server.address());
+            members[number] = start(number);
             members[number].is_ready();
         } else {
             println!("member {number} is stopped until others have its shards");

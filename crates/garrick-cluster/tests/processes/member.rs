@@ -1,17 +1,16 @@
-//! A process that runs one member. The member runs registers.
+//! A process that runs one member. The member runs the entities of one test.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use garrick_actor::System;
 use garrick_cluster::nats::{NatsLog, NatsNet, NatsPlacement};
-use garrick_cluster::{Entities, JoinError, KindOptions, Node};
+use garrick_cluster::{Entities, JoinError, Node};
 use garrick_journal::Journal;
 use garrick_testkit::HANGS_AFTER;
-
-use crate::register;
 
 /// Environment variable with the name of the member. The next variable contains the address of the
 /// server.
@@ -20,9 +19,6 @@ const SERVER: &str = "GARRICK_CLUSTER_SERVER";
 
 /// Name of the cluster.
 pub(crate) const CLUSTER: &str = "processes";
-
-/// Name of the test function that the process of a member runs.
-const TEST: &str = "calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped";
 
 /// Line that the process prints when it has joined.
 const READY: &str = "the member has joined";
@@ -45,8 +41,8 @@ pub(crate) fn join(system: &System, net: &NatsNet, name: &str) -> Node {
     }
 }
 
-/// Runs the member until its standard input ends.
-pub(crate) fn run() {
+/// Runs the member until its standard input ends. `host` adds the kind of the test.
+pub(crate) fn run(host: impl FnOnce(&Entities, Journal)) {
     let [name, server] = [NAME, SERVER].map(|name| env::var(name).unwrap());
     let system = System::new().unwrap();
     let net = NatsNet::builder(&server).start().unwrap();
@@ -56,7 +52,7 @@ pub(crate) fn run() {
     let log = NatsLog::open(servers(), CLUSTER, &name).unwrap();
     let journal = Journal::new(&system.handle(), log).unwrap();
     let entities = Entities::start(&node, placement).unwrap();
-    register::host(&entities, journal, KindOptions::new().shards(16), false);
+    host(&entities, journal);
     // Ends the line of the test runner.
     println!("\n{READY}");
     io::stdout().flush().unwrap();
@@ -74,11 +70,23 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    pub(crate) fn start(number: usize, server: &str) -> Self {
+    /// Starts the process of a member. `test` is the name of the test function that runs it.
+    pub(crate) fn start(test: &str, number: usize, server: &str) -> Self {
+        Self::start_with(test, number, server, [])
+    }
+
+    /// Starts the process of a member with more environment variables.
+    pub(crate) fn start_with<const N: usize>(
+        test: &str,
+        number: usize,
+        server: &str,
+        variables: [(&str, &Path); N],
+    ) -> Self {
         let mut child = Command::new(env::current_exe().unwrap())
-            .args([TEST, "--exact", "--nocapture"])
+            .args([test, "--exact", "--nocapture"])
             .env(NAME, format!("member-{number}"))
             .env(SERVER, server)
+            .envs(variables)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -189,6 +189,11 @@ impl Duties {
         }
     }
 
+    /// Returns true if there is nothing to do: no effect, no reminder and no unconfirmed letter.
+    pub(super) fn are_done(&self) -> bool {
+        self.0.is_empty() && self.1.are_delivered()
+    }
+
     pub(super) fn letters(&self) -> &Letters {
         &self.1
     }

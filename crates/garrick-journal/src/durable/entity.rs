@@ -14,6 +14,7 @@ use hashbrown::HashMap;
 use super::actor::{Decide, DurableActor, Recorded};
 use super::duties::{CHANGE, Change, Duties, RESERVED};
 use super::journal::Journal;
+use super::listing::{Addition, DutyList, Listing};
 use super::queue::{Batch, Encoded, Waiting};
 use super::source::{Loaded, Source};
 use super::stored::Stored;
@@ -25,8 +26,8 @@ use crate::name::check_name;
 /// Maximum number of bytes that a turn allocates in advance for the encoding of its events.
 const BYTES_MAX: usize = 4 << 10;
 
-/// Size limit of the events of a turn, in bytes. When the limit is reached, the turn takes no more
-/// messages.
+/// Size limit of the events of a turn, in bytes. When this limit, or half of the limit of the log,
+/// is reached, the turn takes no more messages.
 const TURN_BYTES: usize = 1 << 20;
 
 /// The actor that runs the code of a [`DurableActor`], as returned by [`Journal::entity`].
@@ -54,6 +55,15 @@ pub struct Entity<A: DurableActor> {
     /// True if the entity appends an additional event after it has read its state, because other
     /// writers may append to the journal.
     is_fenced: bool,
+    /// True if the entity appends the fence when it starts, and not with its first decision.
+    fences_at_start: bool,
+    /// Entry of this entity in a list of the entities that have something to do.
+    listing: Option<Listing>,
+    /// True if this entity has read its state.
+    has_read: bool,
+    /// True if a turn since the last reading of the state has made sure that this entity is in the
+    /// list.
+    is_listed: bool,
 }
 
 impl Journal {
@@ -83,7 +93,7 @@ impl Journal {
 }
 
 impl<A: DurableActor> Entity<A> {
-    fn new(journal: Journal, name: String, actor: A) -> Self {
+    pub(super) fn new(journal: Journal, name: String, actor: A) -> Self {
         let source = Source {
             journal,
             name,
@@ -100,6 +110,10 @@ impl<A: DurableActor> Entity<A> {
             replaced: Vec::new(),
             is_pipelined: false,
             is_fenced: false,
+            fences_at_start: false,
+            listing: None,
+            has_read: false,
+            is_listed: false,
         }
     }
 
@@ -146,6 +160,32 @@ impl<A: DurableActor> Entity<A> {
         self
     }
 
+    /// Makes the entity append the fence when it starts, instead of with its first decision. After
+    /// the start, no other writer can add effects, reminders or letters. Supervise the entity.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn fenced_at_start(mut self) -> Self {
+        (self.is_fenced, self.fences_at_start) = (true, true);
+        self
+    }
+
+    /// Connects the entity to `list`. The name of the entity is added before the entity has
+    /// something to do: an effect or a reminder that is not done, or a letter that is not
+    /// confirmed. The name is removed when the entity stops and has nothing to do.
+    #[must_use]
+    pub fn listed(self, list: &DutyList) -> Self {
+        let listing = list.listing(&*self.source.name);
+        self.listed_as(listing)
+    }
+
+    /// Connects the entity to a list like [`Entity::listed`], with the name in `listing`.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn listed_as(mut self, listing: Listing) -> Self {
+        self.listing = Some(listing);
+        self
+    }
+
     /// Registers the name of the entity, unless the name is already registered for this entity.
     /// Fails if another entity has the name.
     fn enter(&mut self) -> Result<(), JournalError> {
@@ -180,13 +220,28 @@ impl<A: DurableActor> Entity<A> {
         };
         let loaded = read.ok_or(JournalError::Closed)?;
         core.recovered(began, loaded.events);
+        (self.has_read, self.is_listed) = (true, false);
+        self.note_duties(&loaded.duties);
         Ok(Box::new(loaded))
+    }
+
+    /// Records whether the entity has something to do. The owner of the entity reads this before it
+    /// stops an idle entity.
+    fn note_duties(&self, duties: &Duties) {
+        if let Some(listing) = &self.listing {
+            listing.note_duties(!duties.are_done());
+        }
     }
 
     /// Sends this entity the messages for all its unfinished effects and overdue reminders, and for
     /// the oldest unconfirmed letter (durable message) to each receiver. Sets the timers of the
     /// other reminders.
-    fn tell_all(&mut self, duties: &Duties, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
+    fn tell_all(
+        &mut self,
+        loaded: &Loaded<A::State>,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<(), JournalError> {
+        let duties = &loaded.duties;
         // Those of an earlier reading.
         for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
             timer.cancel();
@@ -196,6 +251,11 @@ impl<A: DurableActor> Entity<A> {
         }
         for to in duties.letters().receivers() {
             self.tell_letter(duties, &to, cx)?;
+        }
+        if let Some(listing) = self.listing.as_ref().filter(|_| !duties.are_done()) {
+            // The entity is in the list already, unless its duties are older than the list. The
+            // next turn with events makes sure.
+            listing.complete(loaded.number);
         }
         Ok(())
     }
@@ -307,6 +367,7 @@ impl<A: DurableActor> Entity<A> {
         let events = self.encode(recorded, &loaded.duties)?;
         self.bytes = events.bytes().min(BYTES_MAX);
         let first = loaded.number + 1;
+        let is_new = loaded.duties.are_done();
         for part in recorded.drain(..) {
             loaded.number += 1;
             match part {
@@ -319,20 +380,46 @@ impl<A: DurableActor> Entity<A> {
             first,
             events,
             state,
+            adds: self.addition(first, is_new, &loaded.duties),
+        })
+    }
+
+    /// Returns the entry that must be in the list of this entity before the events of a turn are
+    /// written. `first` is the number of the first event. `is_new` is true if the entity has had
+    /// nothing to do before the turn. `duties` are the duties after the turn.
+    fn addition(&mut self, first: u64, is_new: bool, duties: &Duties) -> Option<Addition> {
+        self.note_duties(duties);
+        let listing = self.listing.as_ref()?;
+        if self.is_listed || duties.are_done() {
+            return None;
+        }
+        self.is_listed = true;
+        Some(Addition {
+            listing: listing.clone(),
+            number: first,
+            is_new,
         })
     }
 
     /// Returns a function that submits a turn of this entity to the writer. The turn commits when
     /// its events are durable.
+    ///
+    /// If the entity must be added to its list first, the list submits the turn when the entry is
+    /// durable. If the entry cannot be written, the turn is undone.
     fn submission(&self, journal: JournalId) -> impl FnOnce(Batch, Pending) + use<A> {
         let (shared, durable) = (self.source.journal.clone(), self.source.durable.clone());
-        move |batch, pending| {
-            shared.submit(Waiting {
+        move |mut batch, pending| {
+            let adds = batch.adds.take();
+            let waiting = Waiting {
                 journal,
                 batch,
                 durable,
                 pending,
-            });
+            };
+            match adds {
+                None => shared.submit(waiting),
+                Some(addition) => addition.then(Box::new(move || shared.submit(waiting))),
+            }
         }
     }
 
@@ -389,7 +476,7 @@ impl<A: DurableActor> Entity<A> {
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
         let mut loaded = self.load(cx)?;
         if !loaded.is_told {
-            self.tell_all(&loaded.duties, cx)?;
+            self.tell_all(&loaded, cx)?;
         }
         let next = if self.is_pipelined {
             self.decide_all(msg, &mut loaded, cx)?
@@ -416,6 +503,8 @@ impl<A: DurableActor> Entity<A> {
         cx: &mut Context<'_, A::Msg>,
     ) -> Result<Next, JournalError> {
         let all = Rc::new(RefCell::new(None::<Batch>));
+        let log = self.source.journal.core().log();
+        let limit = TURN_BYTES.min(log.journal_bytes_max() / 2);
         loop {
             let (next, batch) = self.decide(msg, loaded, cx)?;
             if let Some(batch) = batch {
@@ -434,7 +523,7 @@ impl<A: DurableActor> Entity<A> {
                 }
             }
             let size = all.borrow().as_ref().map_or(0, |all| all.events.size());
-            if next != Next::Continue || size >= TURN_BYTES {
+            if next != Next::Continue || size >= limit {
                 return Ok(next);
             }
             let Some(next) = cx.next_message() else {
@@ -461,8 +550,15 @@ impl<A: DurableActor> Actor for Entity<A> {
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
         let told = self.load(cx).and_then(|mut loaded| {
-            self.tell_all(&loaded.duties, cx)?;
+            self.tell_all(&loaded, cx)?;
             loaded.is_told = true;
+            if self.fences_at_start && !loaded.is_fenced {
+                let mut fence = vec![Recorded::Change(Change::Fence)];
+                let batch = self.record(&mut fence, &mut loaded, cx)?;
+                loaded.is_fenced = true;
+                let submit = self.submission(loaded.journal);
+                cx.commit_later(move |pending| submit(batch, pending));
+            }
             self.loaded = Some(loaded);
             Ok(())
         });
@@ -496,6 +592,21 @@ impl<A: DurableActor> Actor for Entity<A> {
 
 impl<A: DurableActor> Drop for Entity<A> {
     fn drop(&mut self) {
+        if let Some(listing) = &self.listing {
+            // Relaxed: no turn with events is under way.
+            let durable = self.source.durable.load(Relaxed);
+            let is_done = |loaded: &&Loaded<A::State>| {
+                loaded.number == durable && loaded.is_told && loaded.duties.are_done()
+            };
+            let done = self.loaded.as_deref().filter(is_done);
+            // Events of the last turn may be lost. Then the entity may have something to do.
+            if self.has_read {
+                listing.note_duties(done.is_none());
+            }
+            if let Some(loaded) = done {
+                listing.remove(loaded.number);
+            }
+        }
         if self.is_entered {
             self.source.journal.core().leave(&self.source.name);
         }

@@ -50,6 +50,11 @@ impl Letters {
         self.outbox.is_empty() && self.inbox.is_empty()
     }
 
+    /// Returns true if all letters (durable messages) to other entities are confirmed.
+    pub(super) fn are_delivered(&self) -> bool {
+        self.outbox.is_empty()
+    }
+
     /// Returns the names of the receivers of unconfirmed letters (durable messages), in the order
     /// of their oldest letters.
     pub(super) fn receivers(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 
 use garrick_actor::Pending;
 
+use super::listing::Addition;
 use super::waits::{Nanos, Waits};
 use crate::error::JournalError;
 use crate::event::{Event, EventKind};
@@ -151,6 +152,9 @@ pub(super) struct Batch {
     pub(super) first: u64,
     pub(super) events: Encoded,
     pub(super) state: Option<Box<State>>,
+    /// The entry that must be in the list of the entity before the events are written. `None` if no
+    /// entry is needed, or if the entity knows that it is there.
+    pub(super) adds: Option<Addition>,
 }
 
 impl Batch {
@@ -159,6 +163,7 @@ impl Batch {
         debug_assert_eq!(self.last() + 1, later.first, "events have no holes");
         self.events.append(later.events);
         self.state = later.state.or(self.state.take());
+        self.adds = self.adds.take().or(later.adds);
     }
 
     /// Returns an upper bound for the number of bytes that the events and the state need in the

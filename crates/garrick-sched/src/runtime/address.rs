@@ -57,7 +57,16 @@ impl<M> std::error::Error for SendError<M> {}
 /// message can reach the task any more. The task is then dropped, too.
 pub struct Address<M> {
     cell: CellPtr,
-    message: PhantomData<fn(M)>,
+    /// Makes the address invariant. A send returns a message if it fails, and a door can choose
+    /// this message:
+    /// ```compile_fail,E0308
+    /// use garrick_sched::Address;
+    ///
+    /// fn other(address: Address<fn(&'static str)>) -> Address<for<'a> fn(&'a str)> {
+    ///     address
+    /// }
+    /// ```
+    message: PhantomData<fn(M) -> M>,
 }
 
 // SAFETY: an address sends messages from the thread that holds it to the thread that runs the task,

@@ -28,7 +28,7 @@ use crate::runtime::block::is_boxed;
 use crate::runtime::current;
 use crate::runtime::room::{Room, WhenFull, room_of};
 use crate::runtime::sponsor::{Handle, SpawnError};
-use crate::runtime::task::{Boxed, Flow, Task};
+use crate::runtime::task::{Bound, Boxed, Flow, Task};
 use crate::runtime::turn::Turn;
 use crate::runtime::worker::Worker;
 
@@ -84,7 +84,7 @@ impl<T: Task> Task for Bounded<T> {
     const RECOVERS: bool = T::RECOVERS;
     const REPORTS: bool = T::REPORTS;
     const INTERNAL: bool = T::INTERNAL;
-    const BOUNDED: bool = true;
+    const BOUNDED: Bound = Bound::YES;
     const MESSAGES: &'static [&'static str] = T::MESSAGES;
 
     fn start(&mut self, turn: &Turn<'_, T::Message>) -> Flow {

@@ -296,6 +296,16 @@ fn first_batch<T: Task>(cell: CellPtr, worker: &Worker, at: *const u8) -> Option
     Some(Batch::alone(at, true))
 }
 
+/// Returns true if a task that was asked to stop stops now.
+fn stops<T: Task>(cell: CellPtr, worker: &Worker) -> bool {
+    // A panic of `stops`, and what it sends, must not belong to the turn before.
+    worker.begin_pause();
+    // SAFETY: the cell is ours, and its task, of type `T`, is in no turn.
+    let stops = quiet::call(|| unsafe { task_of::<T>(cell).as_mut() }.stops());
+    worker.commit();
+    stops.unwrap_or_else(|panic| panic.resume())
+}
+
 /// Returns the next batch of messages. Returns `None` if the activation has ended.
 #[inline(never)]
 fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
@@ -311,8 +321,7 @@ fn next_batch<T: Task>(cell: CellPtr, worker: &Worker) -> Option<Batch> {
             Kind::Messages => {}
             Kind::Stop => {
                 worker.drop_oldest(cell);
-                // SAFETY: the cell is ours, and its task, of type `T`, is in no turn.
-                if unsafe { task_of::<T>(cell).as_mut() }.stops() {
+                if stops::<T>(cell, worker) {
                     worker.stop(cell, &Ended::Stopped);
                     return None;
                 }
@@ -514,7 +523,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         if let Err(panic) = quiet::call(|| task_of::<T>(cell).drop_in_place()) {
             worker.drop_failed(cell.table(), &panic);
         }
-        if T::BOUNDED {
+        if T::BOUNDED.is_bounded() {
             // The room is the last value that is left in the block.
             drop_room(cell);
         }

@@ -51,7 +51,7 @@ impl<T: Task> Tables<T> {
         kind_in_slot: kind_in_slot::<T>,
         #[cfg(feature = "sim")]
         kind_in_envelope: kind_in_envelope::<T>,
-        bounded: T::BOUNDED,
+        bounded: T::BOUNDED.is_bounded(),
         dead: Some(&Self::DEAD),
         ..Self::DEAD
     };
@@ -62,8 +62,8 @@ impl<T: Task> Tables<T> {
         internal: T::INTERNAL,
         drop_unread: drop_unread_of::<T>,
         drop_slot: drop_slot_of::<T>,
-        bounded: T::BOUNDED,
-        ..Table::of_messages::<T::Message>(if T::BOUNDED {
+        bounded: T::BOUNDED.is_bounded(),
+        ..Table::of_messages::<T::Message>(if T::BOUNDED.is_bounded() {
             drop_room
         } else {
             nothing_to_drop
@@ -116,7 +116,7 @@ impl Table {
 pub(crate) fn new_cell<T: Task>(pool: &Pool, home: Home, task: T, moves: bool) -> CellPtr {
     const {
         assert!(
-            !T::BOUNDED || !is_boxed::<T>(),
+            !T::BOUNDED.is_bounded() || !is_boxed::<T>(),
             "the room of a bounded mailbox lies behind the header of its cell"
         );
     }

@@ -17,6 +17,27 @@ pub enum Flow {
     Undo,
 }
 
+/// Tells if the memory block of a task contains the state of a bounded mailbox. Unsafe code relies
+/// on this value, so other crates can only create [`Bound::NO`]:
+/// ```compile_fail,E0624
+/// let _ = garrick_sched::Bound::YES;
+/// ```
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy)]
+pub struct Bound(bool);
+
+impl Bound {
+    /// There is no bounded mailbox.
+    pub const NO: Self = Self(false);
+    /// The block is a `Bounded` block.
+    pub(crate) const YES: Self = Self(true);
+
+    /// Returns true if there is a bounded mailbox.
+    pub(crate) const fn is_bounded(self) -> bool {
+        self.0
+    }
+}
+
 /// A sequential process with a mailbox. A task handles its messages one after another, and never
 /// runs on two threads at the same time.
 pub trait Task: Sized + 'static {
@@ -65,9 +86,10 @@ pub trait Task: Sized + 'static {
     #[doc(hidden)]
     const COMMITS_LATER: bool = false;
 
-    /// True only for a task with a bounded mailbox.
+    /// Tells if the memory block of the task contains the state of a bounded mailbox. Only this
+    /// crate can create a task with such a block.
     #[doc(hidden)]
-    const BOUNDED: bool = false;
+    const BOUNDED: Bound = Bound::NO;
 
     /// Handles a message from a bounded mailbox. An implementation calls `use_up` immediately
     /// before it handles the message. This call frees the message's place in the mailbox.

@@ -26,7 +26,15 @@ use crate::world::{Nanos, nanos};
 pub struct Turn<'a, M> {
     pub(super) worker: &'a Worker,
     cell: CellPtr,
-    message: PhantomData<fn(M)>,
+    /// Makes the turn invariant, because a turn also returns messages:
+    /// ```compile_fail,E0308
+    /// use garrick_sched::Turn;
+    ///
+    /// fn other<'a>(turn: &'a Turn<'a, fn(&'static str)>) -> &'a Turn<'a, for<'b> fn(&'b str)> {
+    ///     turn
+    /// }
+    /// ```
+    message: PhantomData<fn(M) -> M>,
 }
 
 impl<M: 'static> Turn<'_, M> {
@@ -50,11 +58,12 @@ impl<M: 'static> Turn<'_, M> {
     }
 
     /// Sends `message` to `to` after `delay`. Timers have a resolution of about 10 us. Until the
-    /// message is sent, the message keeps its receiver alive.
+    /// message is sent, the message keeps its receiver alive. The message must be [`Send`], because
+    /// the worker may continue on another thread before the delay has passed.
     ///
     /// # Errors
     /// Returns the message if the receiving task is known to have stopped.
-    pub fn send_after<N: 'static>(
+    pub fn send_after<N: Send + 'static>(
         &self,
         delay: Duration,
         to: &Address<N>,
@@ -314,7 +323,9 @@ impl<M: 'static> Turn<'_, M> {
     /// assert_eq!(slow.ask(|reply| reply).wait(), Ok(42));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    /// The turn cannot be used in `f`:
+    /// The turn cannot be used in `f`, because another thread runs the worker meanwhile. Do not
+    /// bypass this check by a wrapper that makes any value `Send`, even on the same thread: using
+    /// the turn in `f` would be a data race.
     /// ```compile_fail,E0277
     /// use garrick_sched::{Address, Turn};
     ///
@@ -367,6 +378,14 @@ impl<M: 'static> Turn<'_, M> {
     #[must_use]
     pub fn commits_later(&self) -> bool {
         self.worker.later.is_requested()
+    }
+
+    /// Calls `first` when this turn has ended and waits for a decision about its commit. `first`
+    /// belongs to no turn: what it sends is sent even if the turn is undone later. Drops `first` if
+    /// the turn is undone before it has ended, or has not left its commit to a later decision.
+    #[doc(hidden)]
+    pub fn before_decision(&self, first: impl FnOnce() + 'static) {
+        self.worker.later.precede(first);
     }
 
     /// Takes the next message out of the mailbox of the task. Returns `None` if there is no message

@@ -385,6 +385,28 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
+/// Returns true if the snapshot contains an item with the identifier `id`.
+pub(super) fn exists(snapshot: &Snapshot, id: &str) -> bool {
+    let Snapshot {
+        nodes,
+        edges,
+        sponsors,
+        journals,
+        members,
+        links,
+        kinds,
+        ..
+    } = snapshot;
+    id == "process"
+        || nodes.iter().any(|node| node.id == id)
+        || edges.iter().any(|edge| edge.id == id)
+        || sponsors.iter().any(|sponsor| sponsor.id == id)
+        || journals.iter().any(|journal| journal.id == id)
+        || members.iter().any(|member| member.id == id)
+        || links.iter().any(|link| link.id == id)
+        || kinds.iter().any(|kind| kind.id == id)
+}
+
 /// Sets the alert level of the item `id` to `level`, unless the item's level is already worse. Does
 /// nothing for sponsors (sets of threads that run actors) and the process, which have no level.
 pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {

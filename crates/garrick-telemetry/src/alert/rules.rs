@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use crate::snapshot::{Alert, Level, Snapshot};
 use crate::window::Nanos;
 
-use super::probe::{Found, mark};
+use super::probe::{Found, exists, mark};
 use super::{Threshold, Transition, text};
 
 /// The thresholds, and the values that are beyond a threshold or recently were.
@@ -26,6 +26,8 @@ struct Case {
     /// the value is at this level or at a worse one. `None` if the value's level is not worse than
     /// the alert's level.
     rising: Option<(Level, Nanos)>,
+    /// Name of the item that has the value.
+    name: String,
     /// The alert, with the level that currently applies.
     alert: Alert,
     /// Sequence number of the latest snapshot that contains the value.
@@ -62,7 +64,7 @@ impl Rules {
         transitions
     }
 
-    /// Ends the alerts of items that no longer exist.
+    /// Ends the alerts of items that no longer exist, and of values that are no longer known.
     fn forget_what_is_gone(&mut self, snapshot: &Snapshot) -> Vec<Transition> {
         let gone = self
             .cases
@@ -73,7 +75,11 @@ impl Rules {
             alert: Alert {
                 level: Level::Ok,
                 since_unix_ms: snapshot.unix_ms,
-                text: format!("{} no longer exists.", case.alert.on),
+                text: text::gone(
+                    &case.alert.probe,
+                    &case.name,
+                    exists(snapshot, &case.alert.on),
+                ),
                 ..case.alert
             },
         });
@@ -130,6 +136,7 @@ fn judge_one(
     }
     let case = cases.entry(key).or_insert_with(|| Case {
         rising: None,
+        name: found.name.text().to_string(),
         alert: alert_of(threshold, found, Level::Ok, at.unix_ms),
         seen: at.look,
     });
@@ -172,7 +179,7 @@ fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_m
         found.value,
         threshold.limit(level),
     );
-    let beyond = (threshold.beyond(), limit);
+    let beyond = (threshold.side(value, level), limit);
     let of = found.name.text();
     let why = found.why.as_deref().unwrap_or_default();
     let text = text::sentence(threshold.probe(), (&of, why), value, level, beyond);
@@ -193,7 +200,7 @@ mod tests {
 
     use super::*;
     use crate::alert::{Of, Probe};
-    use crate::snapshot::{Edge, Node, State};
+    use crate::snapshot::{Edge, MemberStatus, Node, State};
 
     const SECOND: Nanos = 1_000_000_000;
 
@@ -265,6 +272,45 @@ mod tests {
             (Level::Warning, Level::Ok)
         );
         assert!(empty.alerts.is_empty() && rules.cases.is_empty());
+    }
+
+    #[test]
+    fn texts_say_what_is_true() {
+        let at_once = |probe| Threshold::above(probe, 0.5).for_at_least(Duration::ZERO);
+        let silent = Threshold::above(Probe::SilentSeconds, 2.0).for_at_least(Duration::ZERO);
+        let mut rules = Rules::new(vec![at_once(Probe::Fill), silent]);
+        let mut look = |second: u64, fill, silent_seconds| {
+            let member = MemberStatus {
+                id: "m".to_owned(),
+                name: "bank-2".to_owned(),
+                silent_seconds,
+                ..MemberStatus::default()
+            };
+            let mut snapshot = Snapshot {
+                sequence: second,
+                edges: vec![edge("e", fill)],
+                members: vec![member],
+                ..Snapshot::default()
+            };
+            let changes = rules.judge(&mut snapshot, second * SECOND);
+            let texts = |alerts: Vec<Alert>| alerts.into_iter().map(|alert| alert.text).collect();
+            let changed: Vec<String> = texts(changes.into_iter().map(|t| t.alert).collect());
+            (texts(snapshot.alerts), changed)
+        };
+        let (shown, _): (Vec<String>, _) = look(0, 60, Some(3.0));
+        assert!(
+            shown
+                .iter()
+                .any(|text| text.contains("above the limit of 50")),
+            "{shown:?}"
+        );
+        // This is not above the limit, but too close to it to end the alert.
+        let (shown, changed) = look(1, 49, None);
+        assert!(shown[0].ends_with("near the limit of 50 %."), "{shown:?}");
+        assert!(
+            changed[0].contains("bank-2") && changed[0].contains("unknown now"),
+            "{changed:?}"
+        );
     }
 
     #[test]

@@ -4,8 +4,8 @@ use super::probe::Probe;
 use crate::snapshot::Level;
 
 /// Returns a sentence about `value`, which belongs to the item `name`. For a journal, `why` is a
-/// clause that says what is wrong. `beyond` is the side of `limit` on which values are bad: `above`
-/// or `below`.
+/// clause that says what is wrong. `beyond` is the result of
+/// [`Threshold::side`](super::Threshold::side).
 pub(super) fn sentence(
     probe: Probe,
     (name, why): (&str, &str),
@@ -52,6 +52,16 @@ pub(super) fn sentence(
         Probe::FailingGroups | Probe::Broken => format!("The journal `{name}` {why}."),
         Probe::NewNotices => format!("{fact}. Nothing is lost. The newest: {why}."),
         _ => format!("{fact}, {beyond} the limit of {limit}."),
+    }
+}
+
+/// Returns a sentence about the end of an alert without a new value. `exists` is true if the item
+/// still exists, but its value with the name `probe` is unknown now.
+pub(super) fn gone(probe: &str, name: &str, exists: bool) -> String {
+    if exists {
+        format!("{name} still exists, but its value `{probe}` is unknown now.")
+    } else {
+        format!("{name} no longer exists.")
     }
 }
 

@@ -222,9 +222,17 @@ impl Threshold {
         self.held
     }
 
-    /// Returns the word for the side of the threshold on which values are bad: `above` or `below`.
-    pub(super) fn beyond(&self) -> &'static str {
-        if self.below { "below" } else { "above" }
+    /// Returns the word for the side of the limit of `level` on which values are bad: `above` or
+    /// `below`. Returns `near` if the level applies, but `value` is on the good side: the value is
+    /// too close to the limit to end the alert.
+    pub(super) fn side(&self, value: f64, level: Level) -> &'static str {
+        if level != Level::Ok && !self.is_beyond(value, self.limit(level), false) {
+            "near"
+        } else if self.below {
+            "below"
+        } else {
+            "above"
+        }
     }
 
     pub(super) fn is_for(&self, found: &Found<'_>) -> bool {

@@ -15,7 +15,7 @@ import { SHEET_COUNT, Table } from "./table.js";
 import { Tree } from "./tree.js";
 
 const store = new Store();
-const page = { paused: false, skipped: 0, link: "connecting", retryAt: 0, selected: null, searched: "", due: false };
+const page = { paused: false, skipped: 0, link: "connecting", retryAt: 0, selected: null, searched: "", due: false, wanted: false };
 
 const graph = new Graph((id) => select(id), () => draw());
 const details = new Details((id) => select(id, true));
@@ -30,6 +30,7 @@ const pipelines = new Pipelines((id) => select(id, true));
 // Drawing.
 
 function draw() {
+  page.wanted = false;
   if (store.snapshot === null) return;
   const { snapshot } = store;
   const began = performance.now();
@@ -55,15 +56,34 @@ function draw() {
   document.documentElement.dataset.sequence = snapshot.sequence;
 }
 
-/** Draws with the next frame, regardless of the number of snapshots until then. */
+/** Longest rest after a frame. */
+const REST_MS_MAX = 1000;
+
+/**
+ * Draws with one of the next frames, regardless of the number of snapshots until then. After each
+ * frame, the page rests as long as the frame took. So it handles clicks and keys in time, even if
+ * snapshots arrive faster than the browser can draw them.
+ */
 function drawSoon() {
+  page.wanted = true;
   if (page.due || document.hidden) return;
   page.due = true;
   requestAnimationFrame(() => {
-    page.due = false;
+    const began = performance.now();
     performance.clearMeasures("draw");
-    draw();
+    try {
+      draw();
+    } finally {
+      // The browser computes styles and the layout after this function, and paints. Then timers run.
+      setTimeout(() => setTimeout(rested, Math.min(performance.now() - began, REST_MS_MAX)));
+    }
   });
+}
+
+/** Draws again if something has changed since the last frame. */
+function rested() {
+  page.due = false;
+  if (page.wanted) drawSoon();
 }
 
 function select(id, reveal = false) {
@@ -141,11 +161,13 @@ function status(link, retryInMs = 0) {
 
 function showStatus() {
   const seconds = Math.max(0, Math.ceil((page.retryAt - Date.now()) / 1000));
-  const skipped = page.skipped === 0 ? "" : ` \u00b7 ${page.skipped} skipped`;
   const paused = page.paused && page.link === "live";
-  const text = paused ? `Paused${skipped}` : { connecting: store.snapshot === null ? "Connecting" : "Reconnecting", live: "Live", lost: `Connection lost \u00b7 again in ${seconds} s`, locked: "Token needed" }[page.link];
+  const text = paused ? "Paused" : { connecting: store.snapshot === null ? "Connecting" : "Reconnecting", live: "Live", lost: "Connection lost", locked: "Token needed" }[page.link];
   attribute(byId("link"), "data-state", paused ? "paused" : page.link);
   write(byId("link-text"), text);
+  // Screen readers announce each change of the state, but not the numbers that change all the time.
+  const skipped = paused && page.skipped > 0 ? `${page.skipped} skipped` : "";
+  write(byId("link-more"), page.link === "lost" ? `again in ${seconds} s` : skipped);
   attribute(document.body, "data-stale", page.link === "live" ? null : "");
   if (page.link === "lost" && seconds > 0) setTimeout(() => page.link === "lost" && showStatus(), 1000);
 }
@@ -166,10 +188,9 @@ function pause() {
   attribute(byId("pause"), "aria-pressed", page.paused);
   write(byId("pause-text"), page.paused ? "Resume" : "Pause");
   showStatus();
-  if (!page.paused && store.last !== undefined) {
-    store.show();
-    draw();
-  }
+  if (!page.paused && store.last !== undefined) store.show();
+  // A frame that is due must not change the page after a pause has begun.
+  draw();
 }
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -226,7 +247,7 @@ addEventListener("keydown", (event) => {
   const typing = target.matches("input, textarea, select");
   if (event.ctrlKey || event.metaKey || event.altKey || byId("help").open || (typing && key !== "Escape")) return;
   // The space bar activates a focused button. Elsewhere it pauses.
-  if (key === " " && target.closest("button, a, [role=button]") !== null) return;
+  if (key === " " && target.closest("button, a, summary, [role=button]") !== null) return;
   const act = KEYS[key];
   if (act === undefined) return;
   event.preventDefault();

@@ -3,7 +3,7 @@
 import { arrange, attribute, byId, html, write } from "./dom.js";
 import { bytes, clock, cores, duration, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { histogram, plot, spark } from "./spark.js";
-import { longest, share } from "./store.js";
+import { keyed, longest, share } from "./store.js";
 
 /** Number of points, equal to the store's. */
 const POINTS = 600;
@@ -143,20 +143,15 @@ export class Details {
   /** Shows an overview of the process and its alerts, for an empty selection. */
   overview() {
     const list = html("div");
+    const links = new Links(list, this.onSelect);
     this.body.replaceChildren(html("p", { class: "muted" }, "Select a row of a table, or a node or channel of the graph, to see all its data."), list);
     write(byId("details-title"), "Details");
     return (store) => {
       const worst = store.snapshot.alerts.slice(0, 8);
       const busiest = store.snapshot.edges.slice().sort((a, b) => b.fill_p80 - a.fill_p80).slice(0, 5);
-      const rows = [...section("Beyond a threshold", worst.map((alert) => this.link(store, alert.on, alert.text, SIGNS[alert.level], alert.level))),
-        ...section("Fullest channels", busiest.map((edge) => this.link(store, edge.id, title(store, edge), percent(edge.fill_p80), "ok")))];
-      keepFocus(list, rows);
+      links.update([["Beyond a threshold", worst.map((alert) => link(alert.on, alert.text, SIGNS[alert.level], alert.level))],
+        ["Fullest channels", busiest.map((edge) => link(edge.id, title(store, edge), percent(edge.fill_p80)))]]);
     };
-  }
-
-  link(store, id, text, mark, level) {
-    const button = html("button", { type: "button", class: "link", "data-on": id, onclick: () => this.onSelect(id) }, html("bdi", { class: "name" }, plain(text)));
-    return html("li", {}, button, html("span", { class: "level", "data-level": level }, mark));
   }
 
   sheet(kind) {
@@ -166,9 +161,10 @@ export class Details {
     const probes = PROBES[kind].map(([label, read]) => ({ read, value: html("dd", { class: "name" }), label }));
     const bars = histogram();
     const messages = new Messages();
-    const links = html("div");
+    const list = html("div");
+    const links = new Links(list, this.onSelect);
     this.body.replaceChildren(kicker, note, ...charts.map((one) => one.element),
-      html("dl", { class: "probes" }, ...probes.flatMap(({ label, value }) => [html("dt", {}, label), value])), messages.element, bars.element, links);
+      html("dl", { class: "probes" }, ...probes.flatMap(({ label, value }) => [html("dt", {}, label), value])), messages.element, bars.element, list);
     return (store, thing) => {
       write(byId("details-title"), title(store, thing));
       write(kicker, kindName(kind, thing));
@@ -182,31 +178,73 @@ export class Details {
       }
       messages.update(thing.messages_by_kind ?? []);
       bars.update(thing.batches?.counts ?? []);
-      keepFocus(links, this.relations(store, kind, thing));
+      links.update(this.relations(store, kind, thing));
     };
   }
 
-  /** Returns links to the neighbors of a thing. */
+  /** Returns sections with links to the neighbors of a thing. */
   relations(store, kind, thing) {
     const { edges, nodes, sponsors, alerts } = store.snapshot;
-    const link = (id, text, mark) => this.link(store, id, text, mark, "ok");
-    const own = section("Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
-      this.link(store, thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level)));
-    if (ALONE.has(kind)) return own;
+    const own = ["Alerts", alerts.filter((alert) => alert.on === thing.id).map((alert) =>
+      link(thing.id, `${alert.text} Since ${clock(alert.since_unix_ms)}.`, SIGNS[alert.level], alert.level))];
+    if (ALONE.has(kind)) return [own];
     if (kind === "edges") {
       const ends = [["from", thing.from], ["to", thing.to]].filter(([, id]) => id !== null);
-      return [...own, ...section("Ends", ends.map(([way, id]) => link(id, end(store, id), way)))];
+      return [own, ["Ends", ends.map(([way, id]) => link(id, end(store, id), way))]];
     }
     if (kind === "sponsors") {
       const here = nodes.filter((node) => node.place === thing.name).slice(0, 50);
       const turns = longest(thing).slice(0, 50);
-      return [...own, ...section("Workers in a turn", turns.map((turn) => link(turn.node, `${turn.worker}: ${plain(turn.name)}`, span(turn.seconds)))), ...section("Runs", here.map((node) => link(node.id, node.name, percent(node.busy))))];
+      return [own, ["Workers in a turn", turns.map((turn) => link(turn.node, `${turn.worker}: ${plain(turn.name)}`, span(turn.seconds)))],
+        ["Runs", here.map((node) => link(node.id, node.name, percent(node.busy)))]];
     }
-    const way = (label, side) => section(label, edges.filter((edge) => edge[side] === thing.id).slice(0, 50)
-      .map((edge) => link(edge.id, title(store, edge), rate(edge.rate))));
+    const way = (label, side) => [label, edges.filter((edge) => edge[side] === thing.id).slice(0, 50)
+      .map((edge) => link(edge.id, title(store, edge), rate(edge.rate)))];
     const holds = sponsors.flatMap((sponsor) => longest(sponsor).filter((turn) => turn.node === thing.id)
       .map((turn) => link(sponsor.id, `${turn.worker} of ${plain(sponsor.name)}`, span(turn.seconds)))).slice(0, 50);
-    return [...own, ...section("Holds the workers", holds), ...way("Takes from", "to"), ...way("Sends to", "from")];
+    return [own, ["Holds the workers", holds], way("Takes from", "to"), way("Sends to", "from")];
+  }
+}
+
+/** Describes a link to a thing, with a mark behind it. */
+const link = (id, text, mark, level = "ok") => ({ id, text, mark, level });
+
+/**
+ * Sections with links to things. Each link is created once and then updated. So a click that has
+ * begun before an update still counts, unless the update moves the link to another place.
+ */
+class Links {
+  constructor(parent, onSelect) {
+    this.parent = parent;
+    this.onSelect = onSelect;
+    this.sections = new Map();
+  }
+
+  /** Shows the sections that have links. Each section is a heading and its links. */
+  update(sections) {
+    const focus = this.parent.contains(document.activeElement) ? document.activeElement : null;
+    const shown = sections.filter(([, links]) => links.length > 0);
+    this.sections = new Map(shown.map(([label]) => [label, this.sections.get(label) ?? { head: html("h3", {}, label), list: html("ul", { class: "links" }), rows: new Map() }]));
+    for (const [label, links] of shown) this.fill(this.sections.get(label), keyed(links, ({ id }) => id));
+    arrange(this.parent, [...this.sections.values()].flatMap(({ head, list }) => [head, list]));
+    if (focus !== null && focus.isConnected && document.activeElement !== focus) focus.focus({ preventScroll: true });
+  }
+
+  fill(section, links) {
+    section.rows = new Map(links.map(({ key, item }) => [key, section.rows.get(key) ?? this.row(item.id)]));
+    for (const { key, item } of links) {
+      const { name, mark } = section.rows.get(key);
+      write(name, plain(item.text));
+      write(mark, item.mark);
+      attribute(mark, "data-level", item.level);
+    }
+    arrange(section.list, [...section.rows.values()].map(({ line }) => line));
+  }
+
+  row(id) {
+    const [name, mark] = [html("bdi", { class: "name" }), html("span", { class: "level" })];
+    const button = html("button", { type: "button", class: "link", "data-on": id, onclick: () => this.onSelect(id) }, name);
+    return { name, mark, line: html("li", {}, button, mark) };
   }
 }
 
@@ -237,8 +275,6 @@ class Messages {
     return html("tr", {}, ...cells);
   }
 }
-
-const section = (label, items) => (items.length === 0 ? [] : [html("h3", {}, label), html("ul", { class: "links" }, ...items)]);
 
 /** Replaces links by newer links without moving the focus. */
 function keepFocus(parent, children) {

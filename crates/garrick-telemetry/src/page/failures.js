@@ -2,6 +2,7 @@
 
 import { arrange, attribute, byId, html, write } from "./dom.js";
 import { clock, plain } from "./format.js";
+import { processOf } from "./store.js";
 
 /** Descriptions of what happened to an actor that failed. */
 const EFFECTS = { stopped: "stopped", continued: "continues", resumed: "continues", restarted: "restarted", given_up: "not restarted" };
@@ -30,7 +31,7 @@ export class Failures {
     const failures = snapshot.recent_failures ?? [];
     byId("failures-panel").hidden = failures.length === 0;
     // Another process counts its failures from the beginning.
-    const keys = failures.map((failure) => `${snapshot.process.pid}.${failure.number}`);
+    const keys = failures.map((failure) => `${processOf(snapshot)}.${failure.number}`);
     write(byId("failures-count"), failures.length === 0 ? "" : `the last ${failures.length} of ${failures[0].number}`);
     this.rows = new Map(failures.map((failure, at) => [keys[at], this.rows.get(keys[at]) ?? this.row(failure)]));
     arrange(this.body, [...this.rows.values()]);

@@ -164,7 +164,7 @@ export class Graph {
     this.map = map;
     this.lanes = new Map(map.lanes.map((lane) => [lane.name, newLane(lane)]));
     arrange(this.parts.lanes, [...this.lanes.values()].map((lane) => lane.group));
-    this.nodes = new Map(snapshot.nodes.map((node) => [node.id, this.nodes.get(node.id) ?? newNode(node)]));
+    this.nodes = new Map(snapshot.nodes.map((node) => [node.id, this.partsOf(node)]));
     for (const [id, parts] of this.nodes) {
       const { x, y } = map.nodes.get(id);
       attribute(parts.group, "transform", `translate(${x} ${y})`);
@@ -180,6 +180,12 @@ export class Graph {
     this.select(this.selected);
     if (!this.moved) this.fit(this.isLarge());
     else this.apply();
+  }
+
+  /** Returns the card of a node: the card so far, unless it is that of another process. */
+  partsOf(node) {
+    const parts = this.nodes.get(node.id);
+    return parts !== undefined && parts.name === node.name && parts.kind === node.kind ? parts : newNode(node);
   }
 
   isLarge() { return this.snapshot.nodes.length > SMALL_MAX; }
@@ -417,7 +423,7 @@ function newNode(node) {
   const text = (name, x, y) => svg("text", { class: name, x, y });
   const right = CARD.width - PAD;
   const parts = {
-    name: node.name, title: text("title", 34, 23),
+    name: node.name, kind: node.kind, title: text("title", 34, 23),
     sign: text("sign end", right, 23), value: text("value", PAD, 43), side: text("side end", right, 43), foot: text("foot", PAD, 59),
     bars: SHARES.map(([, name]) => svg("rect", { class: `share ${name}`, ...BAR, width: 0 })),
   };

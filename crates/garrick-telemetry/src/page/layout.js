@@ -19,9 +19,9 @@ const SWEEPS = 8;
 /** Aspect ratio, width to height in nodes, of a block of nodes without channels. */
 const BLOCK_ASPECT = 0.6;
 
-/** Returns a key that changes if and only if the graph needs a new layout. */
+/** Returns a key that changes if and only if the graph needs other cards or a new layout. */
 export function signature(snapshot, down) {
-  const nodes = snapshot.nodes.map((node) => `${node.id}\u0001${node.place}`);
+  const nodes = snapshot.nodes.map((node) => [node.id, node.place, node.name, node.kind].join("\u0001"));
   const edges = snapshot.edges.map((edge) => `${edge.id}\u0001${edge.from}\u0001${edge.to}`);
   return `${down}\u0003${nodes.join("\u0002")}\u0003${edges.join("\u0002")}`;
 }

@@ -8,6 +8,20 @@ const POINTS_MAX = 600;
 /** Names of the values with a history: in the process, and in this page. */
 const REMEMBERED = { rate: "rate", busy: "busy", waiting: "waiting", fill: "fill", turn_rate: "rate", idle: "busy", writing: "busy", sent_rate: "rate", received_rate: "received", entities: "entities", cpu: "cpu", resident_bytes: "memory" };
 
+/** Returns the items with unique keys, also if `keyOf` returns equal texts for several of them. */
+export function keyed(items, keyOf) {
+  const counts = new Map();
+  return items.map((item) => {
+    const text = keyOf(item);
+    const count = counts.get(text) ?? 0;
+    counts.set(text, count + 1);
+    return { key: `${text}\u0000${count}`, item };
+  });
+}
+
+/** Returns a key of the process of a snapshot. In containers, all processes often have the number 1. */
+export const processOf = ({ process }) => `${process.pid}.${process.started_unix_seconds ?? ""}`;
+
 /** Values with a history, by kind of thing. */
 const SERIES = {
   nodes: { rate: (node) => node.rate, busy: (node) => node.busy, waiting: (node) => node.waiting },
@@ -47,7 +61,7 @@ export class Store {
   record(snapshot) {
     const before = this.last;
     const restarted = before !== undefined
-      && (snapshot.sequence < before.sequence || snapshot.process.pid !== before.process.pid);
+      && (snapshot.sequence < before.sequence || processOf(snapshot) !== processOf(before));
     if (restarted) this.clear();
     else if (before !== undefined && snapshot.sequence === before.sequence) return false;
     this.last = snapshot;

@@ -4,7 +4,7 @@ import { arrange, attribute, byId, html, write } from "./dom.js";
 import { bytes, clock, load, percent, plain, rate, si, span, SIGNS } from "./format.js";
 import { end, title } from "./details.js";
 import { spark } from "./spark.js";
-import { longest, share } from "./store.js";
+import { keyed, longest, share } from "./store.js";
 
 /** Number of rows shown initially, and added with each press of the button. */
 const ROWS = 100;
@@ -42,7 +42,7 @@ const SHEETS = [
     number("Threads", (row) => row.workers), number("Idle", (row) => row.idle, percent),
     number("Turns/s", (row) => row.turn_rate, rate, { spark: "rate" }), number("Turns", (row) => row.turns),
     number("Given away", (row) => row.published), number("Taken over", (row) => row.claimed), number("Parks", (row) => row.parks)] },
-  { key: "alerts", label: "Alerts", rows: (snapshot) => snapshot.alerts.map((alert) => ({ ...alert, id: `${alert.on}\u0000${alert.probe}` })), columns: [
+  { key: "alerts", label: "Alerts", rows: (snapshot) => keyed(snapshot.alerts, (alert) => `${alert.on}\u0000${alert.probe}`).map(({ key, item }) => ({ ...item, id: key })), columns: [
     { label: "On", read: (row, store) => end(store, row.on), show: (row, store) => on(store, row), link: true, target: (row) => row.on }, level,
     text("Description", (row) => plain(row.text), { wide: true }),
     text("Probe", (row) => plain(row.probe)), number("Value", (row) => row.value), number("Threshold", (row) => row.threshold),

@@ -3,6 +3,7 @@
 
 import { byId, html, write } from "./dom.js";
 import { clock, plain } from "./format.js";
+import { processOf } from "./store.js";
 import { ask } from "./stream.js";
 
 /** Number of lines that are shown. The others are counted. */
@@ -41,8 +42,8 @@ export class Tree {
     byId("tree-panel").hidden = isEmpty;
     if (isEmpty) return;
     // Another process counts its changes from the beginning.
-    this.pid = snapshot.process.pid;
-    this.newest = `${this.pid}.${sum.changes}`;
+    this.process = processOf(snapshot);
+    this.newest = `${this.process}.${sum.changes}`;
     const words = [plural(sum.supervisors, "supervisor", "supervisors"), plural(sum.children, "child", "children"), `${sum.down} not running`, plural(sum.restarts, "restart", "restarts")];
     write(byId("tree-count"), words.join(", "));
     this.refresh();
@@ -62,7 +63,7 @@ export class Tree {
   }
 
   show(report) {
-    this.shown = `${this.pid}.${report.changes}`;
+    this.shown = `${this.process}.${report.changes}`;
     this.left = LINES_MAX;
     this.skipped = 0;
     byId("tree").replaceChildren(this.list(report.trees));

@@ -33,8 +33,9 @@ pub(super) fn metric(name: &str) -> Result<Cow<'_, str>, Refusal> {
     Ok(mended)
 }
 
-/// Converts labels, so that Prometheus accepts their names, and truncates long values. If several
-/// names become equal, the last value is used.
+/// Converts labels, so that Prometheus accepts them, and truncates long values. If several names
+/// become equal, the last value is used. Omits labels with empty values, because Prometheus treats
+/// an empty label and a missing one alike.
 ///
 /// # Errors
 ///
@@ -45,12 +46,20 @@ pub(super) fn labels<'a>(
     let mut mended = Labels::new();
     for (name, value) in labels {
         let name = label(name).map_err(|_| Refusal::Labels)?;
-        mended.insert(name.into_owned(), beginning(value, VALUE_MAX).to_owned());
+        mended.insert(name.into_owned(), label_value(value));
         if mended.len() > LABELS_MAX {
             return Err(Refusal::Labels);
         }
     }
+    mended.retain(|_, value| !value.is_empty());
     Ok(mended)
+}
+
+/// Replaces NUL characters, which Prometheus does not accept, with U+FFFD, and truncates the result
+/// to [`VALUE_MAX`] bytes.
+fn label_value(value: &str) -> String {
+    let mended = value.replace('\0', "\u{fffd}");
+    beginning(&mended, VALUE_MAX).to_owned()
 }
 
 /// Returns a description, truncated if it is too long.
@@ -94,6 +103,19 @@ fn identifier(name: &str) -> Result<Cow<'_, str>, Refusal> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn values_of_labels_are_mended() {
+        let given = [("path", "/\0"), ("shop", ""), ("le", "x"), ("a", "1"), ("a", "")];
+        let mended = labels(given.into_iter()).unwrap();
+        let mended: Vec<_> = mended.iter().collect();
+        let expected = [("le_", "x"), ("path", "/\u{fffd}")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(
+            mended,
+            expected.iter().map(|(n, v)| (n, v)).collect::<Vec<_>>()
+        );
+    }
 
     #[test]
     fn names_are_mended_or_refused() {
@@ -140,7 +162,9 @@ mod tests {
             if let Ok(labels) = labels([(&*name, &*value)].into_iter()) {
                 for (name, cut) in &labels {
                     prop_assert!(is_name(name) && !name.starts_with("__") && name != "le");
-                    prop_assert!(value.starts_with(&**cut) && cut.len() <= VALUE_MAX);
+                    let clean = value.replace('\0', "\u{fffd}");
+                    prop_assert!(clean.starts_with(&**cut) && cut.len() <= VALUE_MAX);
+                    prop_assert!(!cut.is_empty() && !cut.contains('\0'));
                 }
             }
         }

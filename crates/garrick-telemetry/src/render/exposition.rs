@@ -175,6 +175,8 @@ fn add_escaped(text: &mut String, value: &str, quotes: bool) {
             '\\' => text.push_str("\\\\"),
             '"' if quotes => text.push_str("\\\""),
             '\n' => text.push_str("\\n"),
+            // Prometheus would refuse the whole answer.
+            '\0' => text.push('\u{fffd}'),
             c => text.push(c),
         }
     }
@@ -221,6 +223,13 @@ mod tests {
         ] {
             assert_eq!(Format::of(accept), Format::Text, "{accept}");
         }
+    }
+
+    #[test]
+    fn a_text_may_contain_all_characters() {
+        let mut text = String::new();
+        add_escaped(&mut text, "a\0\\\"\nb", true);
+        assert_eq!(text, "a\u{fffd}\\\\\\\"\\nb");
     }
 
     fn written(format: Format, write: impl FnOnce(&mut Exposition)) -> String {

@@ -254,7 +254,8 @@ impl Sampler {
 
     /// Returns the history of the last ten minutes, with one point per second.
     pub fn history(&self) -> HistoryReport {
-        lock(&self.history).report()
+        let copied = lock(&self.history).copied();
+        copied.into_report()
     }
 
     /// Returns a shared reference to the history of the last minutes.

@@ -83,6 +83,28 @@ fn the_past_of_the_process_is_shown_at_once() {
 }
 
 #[test]
+fn the_past_is_shown_once_after_a_lost_connection() {
+    let mut state = state();
+    let report = |values: &[f32]| {
+        let values = values.iter().copied().map(Some).collect();
+        Word::History(HistoryReport {
+            series: vec![Series {
+                id: "n0".to_owned(),
+                probe: "rate".to_owned(),
+                values,
+            }],
+            ..HistoryReport::default()
+        })
+    };
+    state.hear(report(&[1.0]));
+    state.hear(Word::Snapshot(Box::new(sample::snapshot())));
+    // The process has recorded the rate of the snapshot before.
+    state.hear(report(&[1.0, 160.8e6]));
+    let shown: Vec<f32> = state.scene().history.of("n0").collect();
+    assert_eq!(shown, [160.8e6, 160.8e6, 1.0]);
+}
+
+#[test]
 fn the_cursor_stays_with_its_row() {
     let mut state = state();
     act(&mut state, &[Action::Move(1), Action::Sort(6)]);

@@ -198,6 +198,11 @@ impl<A: Actor> Front<A> {
         }
         let up = Report::Up(self.care.incarnation);
         match next {
+            // The next children start while this one waits for the decision about its turn.
+            Next::Continue if turn.commits_later() => {
+                let line = self.care.line.clone();
+                turn.before_decision(move || line.report_now(up));
+            }
             Next::Continue => self.care.line.report(turn, up),
             Next::Undo => self.care.line.report_all_the_same(up),
             Next::Stop | Next::Fail => {}

@@ -3,6 +3,7 @@
 //! passes them on to the entities or to other nodes.
 
 mod gathering;
+mod listed;
 mod running;
 
 use std::any::type_name;
@@ -374,6 +375,8 @@ impl<M: Travels> Region<M> {
             shard.place = Place::Nobody;
             shard.owner_changes();
             shard.end();
+            self.close_list(number);
+            self.return_queues(number, cx);
             self.settle(number, cx);
         }
     }
@@ -414,8 +417,15 @@ impl<M: Travels> Region<M> {
         shard.held = held;
         match &shard.place {
             Place::HandsOver { .. } => shard.tenure.iter().for_each(|tenure| tenure.close()),
-            Place::Here { .. } => shard.tenure.iter().for_each(|tenure| tenure.open()),
-            Place::Nobody | Place::Far(_) | Place::Leaving(_) => shard.end(),
+            Place::Here { .. } => {
+                shard.tenure.iter().for_each(|tenure| tenure.open());
+                self.open_list(number, cx);
+            }
+            Place::Nobody | Place::Far(_) | Place::Leaving(_) => {
+                shard.end();
+                self.close_list(number);
+                self.return_queues(number, cx);
+            }
         }
         self.settle(number, cx);
     }
@@ -491,6 +501,7 @@ impl<M: Travels> Region<M> {
         self.looks_at = None;
         let mut unsettled: Vec<u32> = self.unsettled.iter().copied().collect();
         unsettled.sort_unstable();
+        let mut left = listed::CREATED_MAX;
         let looks_late = now.saturating_sub(self.looked_late) >= nanos(LATE_LOOK);
         if looks_late {
             self.looked_late = now;
@@ -499,6 +510,7 @@ impl<M: Travels> Region<M> {
             if looks_late {
                 self.drop_late(number, cx);
             }
+            self.create_listed(number, &mut left, cx);
             self.settle(number, cx);
         }
         while (self.early.front()).is_some_and(|(_, waiting)| is_late(waiting.since, now)) {
@@ -540,6 +552,8 @@ impl<M: Travels> Actor for Region<M> {
             RegionMsg::From(from) => self.receive_from(from, cx),
             RegionMsg::Order(order) => next = self.order(order, cx),
             RegionMsg::Host(host) => self.host = Some(host),
+            RegionMsg::Listed { shard, asked, keys } => self.listed(shard, asked, keys, cx),
+            RegionMsg::ListAgain { shard, key } => self.list_again(shard, key, cx),
             RegionMsg::Ended {
                 shard,
                 key,

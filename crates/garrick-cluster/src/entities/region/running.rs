@@ -9,8 +9,10 @@ use garrick_actor::mailbox::TrySendError;
 use garrick_actor::{Address, Context, SendError};
 use garrick_sched::{Nanos, nanos};
 
+use super::listed::AGAIN;
 use super::{IDLE_LOOK, Idle, LOOK, Region, discard, is_late};
 use crate::entities::gate::WAITING_MAX;
+use crate::entities::host::Created;
 use crate::entities::message::RegionMsg;
 use crate::entities::shard::{Entity, Phase, Place, Waiting};
 use crate::line::Travels;
@@ -80,24 +82,44 @@ impl<M: Travels> Region<M> {
     }
 
     /// Creates an entity for a message.
-    pub(super) fn create(
-        &mut self,
-        number: u32,
-        waiting: Waiting<M>,
-        cx: &Context<'_, RegionMsg<M>>,
-    ) {
-        let (Some(host), Some(lease)) = (&self.host, &self.lease) else {
+    fn create(&mut self, number: u32, waiting: Waiting<M>, cx: &Context<'_, RegionMsg<M>>) {
+        if self.host.is_none() || self.lease.is_none() {
             // A node owns shards only if it runs the kind.
             return self.strays(waiting);
-        };
-        let tenure = self.shards[number as usize].tenure(lease);
-        let Some(address) = host.create(&waiting.key, &tenure) else {
+        }
+        if self.create_idle(number, &waiting.key, false, cx) {
+            self.deliver(number, waiting, cx);
+        } else {
             // The system is shutting down.
             discard(waiting);
-            return;
+        }
+    }
+
+    /// Creates the entity with the given key, without a message. `is_listed` is true if the key is
+    /// in the list of entities that have something to do. Returns false if the entity cannot be
+    /// created, for example because the system is shutting down.
+    pub(super) fn create_idle(
+        &mut self,
+        number: u32,
+        key: &Arc<str>,
+        is_listed: bool,
+        cx: &Context<'_, RegionMsg<M>>,
+    ) -> bool {
+        self.open_list(number, cx);
+        let (Some(host), Some(lease)) = (&self.host, &self.lease) else {
+            return false;
+        };
+        let tenure = self.shards[number as usize].tenure(lease);
+        let created = host.create(number, key, &tenure);
+        let Some(Created {
+            address,
+            has_duties,
+        }) = created
+        else {
+            return false;
         };
         self.generation += 1;
-        let (key, generation) = (waiting.key.clone(), self.generation);
+        let (key, generation) = (key.clone(), self.generation);
         let (of_watch, me) = (key.clone(), cx.address());
         let _ = address.watch(move |_| {
             let ended = RegionMsg::Ended {
@@ -111,6 +133,7 @@ impl<M: Travels> Region<M> {
         self.gate.active.fetch_add(1, Relaxed);
         self.gate.created.fetch_add(1, Relaxed);
         if let Some(idle) = host.options().idle {
+            let idle = idle.max(IDLE_LOOK);
             self.forget_ended();
             self.idle.push_back(Idle {
                 at: cx.now().saturating_add(nanos(idle)),
@@ -118,7 +141,7 @@ impl<M: Travels> Region<M> {
                 key: key.clone(),
                 generation,
             });
-            self.look_within(idle.max(IDLE_LOOK), cx);
+            self.look_within(idle, cx);
         }
         let entity = Entity {
             address,
@@ -126,9 +149,11 @@ impl<M: Travels> Region<M> {
             is_used: true,
             stops: false,
             queue: VecDeque::new(),
+            is_listed,
+            has_duties,
         };
         self.shards[number as usize].entities.insert(key, entity);
-        self.deliver(number, waiting, cx);
+        true
     }
 
     /// Removes the entries of ended entities from `idle`, if the list has too many entries
@@ -160,6 +185,9 @@ impl<M: Travels> Region<M> {
         }
         let ended = shard.entities.remove(key);
         self.gate.active.fetch_sub(1, Relaxed);
+        // The time after which the entity is created again, if it has something to do.
+        let busy = ended.as_ref().filter(|entity| entity.is_busy());
+        let again = busy.map(|entity| if entity.stops { Duration::ZERO } else { AGAIN });
         let queue = ended.map(|entity| entity.queue).unwrap_or_default();
         shard.behind -= queue.len();
         self.gate.waits_no_more(queue.len());
@@ -175,6 +203,13 @@ impl<M: Travels> Region<M> {
                 return self.settle(number, cx);
             }
         };
+        if let Some(after) = again {
+            let again = RegionMsg::ListAgain {
+                shard: number,
+                key: key.clone(),
+            };
+            let _ = cx.send_after(after, &cx.address(), again);
+        }
         for waiting in queue {
             self.deliver(number, waiting, cx);
         }
@@ -234,7 +269,16 @@ impl<M: Travels> Region<M> {
         if let Some(tenure) = &shard.tenure {
             tenure.end();
         }
+        self.close_list(number);
         self.tell_emptied(number, cx);
+        let left = self.shards[number as usize].entities.len();
+        self.gate.abandoned.fetch_add(left as u64, Relaxed);
+        self.return_queues(number, cx);
+    }
+
+    /// Handles the messages that were waiting for the entities of a shard, none of which may have
+    /// more effects. The messages of this node must be sent to the next owner before later ones.
+    pub(super) fn return_queues(&mut self, number: u32, cx: &Context<'_, RegionMsg<M>>) {
         let shard = &mut self.shards[number as usize];
         let mut left: Vec<_> = shard.entities.iter_mut().collect();
         // In an order that is the same in each run of a simulation.
@@ -242,7 +286,6 @@ impl<M: Travels> Region<M> {
         let take = |(_, entity): (_, &mut Entity<M>)| std::mem::take(&mut entity.queue);
         let queues: Vec<_> = left.into_iter().map(take).collect();
         shard.behind = 0;
-        self.gate.abandoned.fetch_add(queues.len() as u64, Relaxed);
         for queue in queues {
             self.gate.waits_no_more(queue.len());
             self.return_queue(number, queue, cx);
@@ -294,7 +337,10 @@ impl<M: Travels> Region<M> {
     pub(super) fn stop_idle(&mut self, cx: &Context<'_, RegionMsg<M>>) {
         let now = cx.now();
         let idle = self.host.as_ref().and_then(|host| host.options().idle);
-        let Some(time) = idle else { return };
+        // An entity that has something to do is checked again after this time, which is not 0.
+        let Some(time) = idle.map(|time| time.max(IDLE_LOOK)) else {
+            return;
+        };
         while let Some(idle) = self.idle.front() {
             if idle.at > now {
                 let left = Duration::from_nanos(idle.at - now);
@@ -311,7 +357,7 @@ impl<M: Travels> Region<M> {
             if entity.stops {
                 continue;
             }
-            if entity.is_used {
+            if entity.is_used || entity.is_busy() {
                 entity.is_used = false;
                 let at = now.saturating_add(nanos(time));
                 self.idle.push_back(Idle { at, ..idle });

@@ -227,6 +227,11 @@ impl Log for NatsLog {
         self.purge_if_due();
     }
 
+    fn journal_bytes_max(&self) -> usize {
+        // The events of a journal in a group are one message.
+        self.store.message_max()
+    }
+
     fn is_broken(&self) -> bool {
         self.is_broken.load(Relaxed)
     }

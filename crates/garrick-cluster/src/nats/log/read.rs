@@ -115,7 +115,8 @@ impl NatsLog {
             let found = self.next_message_of(&known, sequence, until)?;
             let damaged = |why| self.damaged(Kind::Events, row(&known, next), why);
             let (head, rest) = Head::read(&found.payload).map_err(damaged)?;
-            if head.count > 0 && head.first() > next {
+            // A fence comes after all events up to its number.
+            if head.first() > next {
                 return Err(damaged("it is missing"));
             }
             next = copy(&head, rest, journal, next..=known.newest, events).map_err(|failed| {

@@ -80,6 +80,21 @@ impl Asked {
         }
     }
 
+    /// Lets the turn's request for a later decision call `first` before anything else. Drops
+    /// `first` if there is no request.
+    pub(super) fn precede(&mut self, first: impl FnOnce() + 'static) {
+        self.wish = match std::mem::take(&mut self.wish) {
+            Wish::By(request, part) => {
+                let both = |pending| {
+                    first();
+                    request(pending);
+                };
+                Wish::By(Box::new(both), part)
+            }
+            wish @ (Wish::Never | Wish::NotYet) => wish,
+        };
+    }
+
     /// Returns true if an earlier part of the turn (an earlier message) has made a request for a
     /// later decision. So the turn waits for a decision even if its current part is undone.
     pub(super) fn is_asked_before(&self) -> bool {

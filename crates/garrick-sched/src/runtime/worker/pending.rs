@@ -99,6 +99,11 @@ impl Later {
         drop(before);
     }
 
+    /// Calls `first` when the current turn has ended and waits for a decision about its commit.
+    pub(crate) fn precede(&self, first: impl FnOnce() + 'static) {
+        self.with_asked(|asked| asked.precede(first));
+    }
+
     /// Returns true if the current turn has left its commit to a later decision.
     pub(crate) fn is_requested(&self) -> bool {
         self.with_asked(|asked| matches!(asked.wish, Wish::By(..)))

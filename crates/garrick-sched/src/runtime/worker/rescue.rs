@@ -41,6 +41,16 @@ pub(super) struct Visiting {
     pub(super) trail: Cell<Option<Trail>>,
 }
 
+impl Visiting {
+    /// Returns true if the next message to the visited cell has a trail (a trace context).
+    fn has_trail(&self) -> bool {
+        let trail = self.trail.take();
+        let has_trail = trail.is_some();
+        self.trail.set(trail);
+        has_trail
+    }
+}
+
 /// Input for one turn of a cell that another worker has lent to this one.
 pub(crate) enum Input {
     /// Pointer to a message, which the caller must move out.
@@ -200,9 +210,8 @@ impl Worker {
                 }
                 Kind::Trail => {
                     // SAFETY: as above. It is not the last envelope, so it is freed below.
-                    let trail = unsafe { parcel::open_sealed(envelope) };
-                    self.visiting.trail.set(Some(trail));
-                    true
+                    outcome = unsafe { self.open_trail(envelope, *left) };
+                    matches!(outcome, Outcome::Done)
                 }
                 // As in `handle`.
                 _ => {
@@ -264,12 +273,8 @@ impl Worker {
                 }
                 Kind::Nudge => self.handle_nudge(visit.cell, list, follows(), left),
                 Kind::Wake => Outcome::Done,
-                Kind::Trail => {
-                    // SAFETY: the list is ours, and the envelope is freed below.
-                    let trail = unsafe { parcel::open_sealed(list) };
-                    self.visiting.trail.set(Some(trail));
-                    Outcome::Done
-                }
+                // SAFETY: the list is ours, and the envelope is freed below if its trail is taken.
+                Kind::Trail => unsafe { self.open_trail(list, *left) },
                 Kind::Release => {
                     visit.notes.releases += 1;
                     Outcome::Done
@@ -326,8 +331,33 @@ impl Worker {
         }
     }
 
+    /// Returns true if this worker must not start another turn of the visited cell. `left` is the
+    /// number of turns that the visit may still run.
+    fn must_leave(&self, left: u32) -> bool {
+        left == 0 || self.is_to_stop(self.shared.signal())
+    }
+
+    /// Takes the trail (trace context) out of a note, for the message that follows the note. The
+    /// visit must handle both or neither. So if the visit ends before another turn, leaves the note
+    /// as it is, and returns [`Outcome::Later`]. `left` is the number of turns that the visit may
+    /// still run.
+    ///
+    /// # Safety
+    /// The caller owns the envelope, which is of kind `Trail` and was not opened. If the outcome is
+    /// [`Outcome::Done`], the caller frees the envelope, and handles the next one in this visit.
+    unsafe fn open_trail(&self, note: *mut Envelope, left: u32) -> Outcome {
+        if self.must_leave(left) {
+            return Outcome::Later;
+        }
+        // SAFETY: by contract.
+        let trail = unsafe { parcel::open_sealed(note) };
+        self.visiting.trail.set(Some(trail));
+        Outcome::Done
+    }
+
     /// Handles the unread messages of an envelope, oldest first. The newest message is in slot
-    /// `free`. `follows` must be true if more messages follow.
+    /// `free`. `follows` must be true if more messages follow. If the oldest message has a trail,
+    /// handles at least this message.
     fn handle_messages(
         &self,
         cell: CellPtr,
@@ -342,7 +372,7 @@ impl Worker {
             if unread == 0 {
                 return Outcome::Done;
             }
-            if *left == 0 || self.is_to_stop(self.shared.signal()) {
+            if !self.visiting.has_trail() && self.must_leave(*left) {
                 return Outcome::Later;
             }
             *left -= 1;
@@ -363,7 +393,7 @@ impl Worker {
         follows: bool,
         left: &mut u32,
     ) -> Outcome {
-        if *left == 0 || self.is_to_stop(self.shared.signal()) {
+        if self.must_leave(*left) {
             return Outcome::Later;
         }
         *left -= 1;

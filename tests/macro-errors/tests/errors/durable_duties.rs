@@ -105,6 +105,54 @@ impl Marks {
     }
 }
 
+#[derive(Default)]
+struct Forgotten;
+
+#[garrick::durable(message = Note)]
+impl Forgotten {
+    fn end(&self, _: Due) {}
+
+    #[durable(apply)]
+    fn apply(&mut self, _: &Event) {}
+
+    fn due(due: Due) -> Option<Note> {
+        Some(Note::End(due))
+    }
+
+    fn letter(_: garrick::journal::Letter) -> Option<Note> {
+        None
+    }
+
+    #[durable(skip)]
+    fn skipped(due: Due) -> Option<Note> {
+        Self::due(due)
+    }
+
+    fn named(_: &str) -> Option<Note> {
+        None
+    }
+}
+
+#[derive(Default)]
+struct Delegates;
+
+#[garrick::durable]
+impl Delegates {
+    fn end(&self, _: Due) {}
+
+    #[durable(apply)]
+    fn apply(&mut self, _: &Event) {}
+
+    #[durable(due)]
+    fn due(due: Due) -> Option<DelegatesMsg> {
+        Self::message(due)
+    }
+
+    fn message(due: Due) -> Option<DelegatesMsg> {
+        Some(DelegatesMsg::End(due))
+    }
+}
+
 struct Plain;
 
 #[garrick::actor]
