@@ -106,7 +106,13 @@ mod tests {
 
     #[test]
     fn values_of_labels_are_mended() {
-        let given = [("path", "/\0"), ("shop", ""), ("le", "x"), ("a", "1"), ("a", "")];
+        let given = [
+            ("path", "/\0"),
+            ("shop", ""),
+            ("le", "x"),
+            ("a", "1"),
+            ("a", ""),
+        ];
         let mended = labels(given.into_iter()).unwrap();
         let mended: Vec<_> = mended.iter().collect();
         let expected = [("le_", "x"), ("path", "/\u{fffd}")];
