@@ -66,6 +66,16 @@ impl<T> Roll<T> {
         self.by_key.contains_key(&key)
     }
 
+    /// Returns the sequence number of the next member that is added.
+    pub(crate) fn next_number(&self) -> u64 {
+        self.next
+    }
+
+    /// Returns the sequence number of the member with this key.
+    pub(crate) fn number_of(&self, key: TaskId) -> Option<u64> {
+        self.by_key.get(&key).copied()
+    }
+
     /// Adds a member after all others. Returns `member` as an error if a member with this key
     /// already exists.
     pub(crate) fn add(&mut self, key: TaskId, member: T) -> Result<(), T> {

@@ -164,7 +164,8 @@ fn a_healthy_pipeline_has_a_bottleneck_and_no_alerts() {
         if snapshot.uptime > 7.0 && is_named {
             break snapshot;
         }
-        assert!(began.elapsed() < GUARD, "{:?}", snapshot.pipelines);
+        // While other programs take most of the cores, no stage is busy enough.
+        assert!(began.elapsed() < 5 * GUARD, "{:?}", snapshot.pipelines);
     };
     let [line] = &*snapshot.pipelines else {
         panic!("one pipeline: {:?}", snapshot.pipelines);

@@ -173,7 +173,8 @@ impl Registry {
     /// Notifies a subscriber of the actor that has a name. The subscriber first receives the
     /// current actor, as far as this node knows, and then each change, until the subscriber stops.
     /// Sends `None` if no actor has the name, or if the actor receives another type of messages.
-    /// Use an unbounded mailbox, because a full mailbox misses changes.
+    /// If the mailbox of the subscriber is full, the subscriber misses changes. As soon as there is
+    /// room again, it receives the newest actor, after a delay of about one second.
     ///
     /// # Errors
     /// Returns a [`NameError`] if the name is not allowed, or if this node has left.

@@ -22,7 +22,8 @@ fn nanos(time: Duration) -> u64 {
 
 /// Shows the links of the node. If the node uses entities and has not left, also shows the members
 /// of the cluster and the kinds of entities. A link that has been down for 5 minutes is no longer
-/// shown.
+/// shown. If nothing waits for the other node, the node forgets a link that is down after 1 minute,
+/// and the link is no longer shown.
 impl Source for Node {
     fn read(&mut self, reading: &mut Reading) {
         let local = self.name().as_str();

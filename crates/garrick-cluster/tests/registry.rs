@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use common::Cluster;
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
 use garrick_cluster::{Carrier, Entities, NameError, Node, NodeName, Registry, Wire};
 use garrick_testkit::wait;
@@ -195,6 +196,38 @@ fn a_name_is_free_when_its_actor_stops_or_its_node_leaves() {
     assert_eq!(own.recv().ok(), None);
     let refused = one.register(&one.leader("late"));
     assert_eq!(refused, Err(NameError::NoAnswer(NoReply::Dropped)));
+}
+
+#[test]
+fn a_subscriber_whose_mailbox_was_full_receives_the_newest_owner() {
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    let ((open, gate), (told, heard)) = (channel(), channel());
+    let slow = garrick_actor::behavior(move |seen: Seen, _| {
+        let _ = told.send(seen);
+        let _ = gate.recv();
+    });
+    // In another system, because it blocks its worker.
+    let own = System::new().unwrap();
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let slow = own.actor(slow).mailbox(mailbox).spawn().unwrap();
+    one.registry.watch("leader", &slow).wait().unwrap();
+    assert_eq!(wait(&heard), None);
+    let (first, second) = (one.leader("first"), one.leader("second"));
+    for leader in [&first, &second] {
+        // The first owner fills the mailbox. The next changes are missed.
+        one.register(leader).unwrap();
+        assert!(one.led(true).is_some());
+        one.registry.unregister("leader", leader).wait().unwrap();
+        assert_eq!(one.led(false), None);
+    }
+    one.register(&second).unwrap();
+    assert!(one.led(true).is_some());
+    for owner in [first, second] {
+        open.send(()).unwrap();
+        assert_eq!(wait(&heard), Some(owner));
+    }
+    open.send(()).unwrap();
 }
 
 #[test]

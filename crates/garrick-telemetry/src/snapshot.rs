@@ -680,7 +680,8 @@ pub struct MetricSeries {
     pub histogram: Option<Histogram>,
 }
 
-/// The counts of a histogram since its first use.
+/// The counts of a histogram since its first use, and estimates of percentiles of the values in the
+/// time window.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Histogram {
     /// Upper limits of the buckets, in ascending order. A value that is equal to a limit belongs to
@@ -691,48 +692,55 @@ pub struct Histogram {
     /// Sum of all values. `null` in JSON if it is infinite or not a number.
     #[serde(deserialize_with = "number_or_null")]
     pub sum: f64,
-    /// Estimate of the median of all values. If the median lies above the last limit, the estimate
-    /// is the last limit. `None` if there are no values.
+    /// Estimate of the median of the values in the time window ([`Snapshot::window`]). If the median
+    /// lies above the last limit, the estimate is the last limit. `None` if the window contains no
+    /// values.
     pub p50: Option<f64>,
-    /// Estimate of the 99th percentile of all values. If the percentile lies above the last limit,
-    /// the estimate is the last limit. `None` if there are no values.
+    /// Estimate of the 99th percentile of the values in the time window. If the percentile lies
+    /// above the last limit, the estimate is the last limit. `None` if the window contains no
+    /// values.
     pub p99: Option<f64>,
-    /// Upper limit of the bucket of the largest value. If the largest value lies above the last
-    /// limit, the field contains the last limit. `None` if there are no values.
+    /// Upper limit of the bucket of the largest value in the time window. If the largest value lies
+    /// above the last limit, the field contains the last limit. `None` if the window contains no
+    /// values.
     #[serde(default)]
     pub max: Option<f64>,
 }
 
 impl Histogram {
-    /// Creates a histogram, and estimates its percentiles.
+    /// Creates a histogram without percentiles.
     pub(crate) fn new(limits: Arc<[f64]>, counts: Vec<u64>, sum: f64) -> Self {
-        let mut histogram = Self {
+        Self {
             limits,
             counts,
             sum,
             ..Self::default()
-        };
-        histogram.p50 = histogram.percentile(0.5);
-        histogram.p99 = histogram.percentile(0.99);
-        histogram.max = histogram.largest();
-        histogram
+        }
+    }
+
+    /// Sets the percentiles and the maximum to those of the values in the time window. `counts`
+    /// contains the number of these values in each bucket.
+    pub(crate) fn estimate(&mut self, counts: &[u64]) {
+        self.p50 = self.percentile(counts, 0.5);
+        self.p99 = self.percentile(counts, 0.99);
+        self.max = self.largest(counts);
     }
 
     /// Returns the upper limit of the last bucket that has values. If this bucket has no upper
     /// limit, returns the last limit.
-    fn largest(&self) -> Option<f64> {
-        let last = self.counts.iter().rposition(|count| *count > 0)?;
+    fn largest(&self, counts: &[u64]) -> Option<f64> {
+        let last = counts.iter().rposition(|count| *count > 0)?;
         self.limits.get(last).or(self.limits.last()).copied()
     }
 
     /// Returns an estimate of a percentile. `share` is from 0 to 1, such as 0.99 for the 99th
     /// percentile. The estimate assumes that the values of a bucket are spread evenly between its
     /// limits. Returns `None` if there are no values.
-    fn percentile(&self, share: f64) -> Option<f64> {
-        let all: u64 = self.counts.iter().sum();
+    fn percentile(&self, counts: &[u64], share: f64) -> Option<f64> {
+        let all: u64 = counts.iter().sum();
         let rank = share * all as f64;
         let (mut below, mut least) = (0.0, 0.0f64);
-        for (limit, count) in self.limits.iter().zip(&self.counts) {
+        for (limit, count) in self.limits.iter().zip(counts) {
             let count = *count as f64;
             if count > 0.0 && below + count >= rank {
                 let start = least.min(*limit);
@@ -755,8 +763,14 @@ fn number_or_null<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
 mod tests {
     use super::*;
 
+    fn estimated(limits: &[f64], counts: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new(limits.into(), counts.to_vec(), 0.0);
+        histogram.estimate(counts);
+        histogram
+    }
+
     fn percentiles(limits: &[f64], counts: &[u64]) -> (Option<f64>, Option<f64>) {
-        let histogram = Histogram::new(limits.into(), counts.to_vec(), 0.0);
+        let histogram = estimated(limits, counts);
         (histogram.p50, histogram.p99)
     }
 
@@ -764,7 +778,7 @@ mod tests {
     fn percentiles_are_between_the_limits_of_their_buckets() {
         let limits = [1.0, 2.0, 4.0];
         assert_eq!(percentiles(&limits, &[0, 0, 0, 0]), (None, None));
-        let largest = |counts: &[u64]| Histogram::new(limits.into(), counts.to_vec(), 0.0).max;
+        let largest = |counts: &[u64]| estimated(&limits, counts).max;
         assert_eq!(largest(&[0, 0, 0, 0]), None);
         assert_eq!(largest(&[1, 1, 0, 0]), Some(2.0));
         assert_eq!(largest(&[1, 0, 0, 1]), Some(4.0));

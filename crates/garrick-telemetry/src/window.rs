@@ -8,7 +8,7 @@
 //! A rate is the growth of a count since the oldest point, divided by the age of this point. Two
 //! points are enough, so a rate is correct long before the first window is over.
 //!
-//! Percentiles are computed exactly, from the points. A histogram, such as an HDR histogram, would
+//! Percentiles of a value that is read in each sample are computed exactly, from the points. A histogram, such as an HDR histogram, would
 //! take less memory for millions of values. But values cannot be removed from a histogram, and a
 //! sliding window must remove values. With a sample every 100 ms, a window has about a hundred
 //! values. Sorting them takes a microsecond or two.
@@ -147,6 +147,45 @@ impl Meter {
     }
 }
 
+/// Maximum number of recorded states of a histogram in a window. One more state may be older than
+/// the window.
+const SPREAD_POINTS: u64 = 10;
+
+/// The counts of a histogram that were recorded in the current window, oldest first.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Spread {
+    /// Counts of all buckets, with their times. Only the first counts may be older than the window.
+    points: VecDeque<(Nanos, Vec<u64>)>,
+}
+
+impl Spread {
+    /// Records the total counts of all buckets, and returns the growth of each bucket within the
+    /// window. If less time than the window has passed since the first call, returns the total
+    /// counts. Values are counted for up to a tenth of the window longer than the window.
+    pub(crate) fn push(&mut self, at: At, counts: &[u64]) -> Vec<u64> {
+        let since = |point: &(Nanos, Vec<u64>)| at.now.saturating_sub(point.0);
+        let window = at.pace.window;
+        while self.points.get(1).is_some_and(|p| since(p) >= window) {
+            self.points.pop_front();
+        }
+        let is_old = |point: &&(Nanos, Vec<u64>)| since(point) >= window;
+        let before = self.points.front().filter(is_old);
+        let before = before.map_or(&[][..], |point| &point.1);
+        let before = before.iter().copied().chain(std::iter::repeat(0));
+        // If a count is the sum of several counters, a later reading can give a smaller sum.
+        let growth = counts
+            .iter()
+            .zip(before)
+            .map(|(now, then)| now.saturating_sub(then));
+        let growth = growth.collect();
+        let is_dense = |last| since(last) < (window / SPREAD_POINTS).max(1);
+        if !self.points.back().is_some_and(is_dense) {
+            self.points.push_back((at.now, counts.to_vec()));
+        }
+        growth
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,6 +254,31 @@ mod tests {
         assert!((p95 - 0.95).abs() < 0.011, "{p95}");
         let none = Recent::<f64>::default().percentiles([0.8], &mut Vec::new());
         assert_eq!(none, [0.0]);
+    }
+
+    #[test]
+    fn the_counts_of_a_histogram_are_those_of_the_window() {
+        let at = |now| At {
+            pace: Pace::new(10 * SECOND),
+            now,
+        };
+        let mut spread = Spread::default();
+        let mut counts = [5, 0];
+        assert_eq!(spread.push(at(0), &counts), [5, 0], "all, at first");
+        for tick in 1..1_000 {
+            counts[1] += 1;
+            let growth = spread.push(at(tick * SECOND / 10), &counts);
+            if tick < 100 {
+                assert_eq!(growth, [5, tick]);
+            } else {
+                assert!(
+                    growth[0] == 0 && (100..=110).contains(&growth[1]),
+                    "{growth:?}"
+                );
+            }
+            assert!(spread.points.len() as u64 <= SPREAD_POINTS + 1);
+        }
+        assert_eq!(spread.push(at(1_000 * SECOND), &counts), [0, 0]);
     }
 
     #[test]

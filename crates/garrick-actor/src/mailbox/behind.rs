@@ -20,6 +20,7 @@ use crate::model::actor::{Actor, Cell};
 use crate::model::context::Context;
 use crate::model::next::Next;
 use crate::model::outcome::Outcome;
+use crate::quiet;
 
 /// The address of the actor behind a door. It is set when the actor has been spawned.
 pub(super) struct Actual<N>(OnceLock<Address<N>>);
@@ -109,8 +110,12 @@ impl<E: Entrance> Door for Gate<E> {
 pub(super) enum Arrived<M> {
     /// Handle this message. The `Address` leads to the door in front of the actor.
     Handle(M, Address<M>),
-    /// Handle no message in this turn, and end the turn with this value.
-    Done(Next),
+    /// Handle no message in this turn.
+    Nothing,
+    /// Drop a message that has arrived after the mailbox was closed. It becomes a dead letter.
+    Late(M),
+    /// Handle no message in this turn, and stop the actor.
+    Stop,
 }
 
 /// The actor's side of a mailbox. Stores the messages that arrive, and chooses the message that is
@@ -119,18 +124,24 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     /// Type of the messages that arrive at the actor's side of the mailbox.
     type Arrival: Send + 'static;
 
-    /// Processes a message that has arrived. Returns the next step.
+    /// Processes a message that has arrived. Returns the next step. If the way is closed and still
+    /// has messages, the actor must get another arrival, even if the turn is undone.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
 
-    /// Returns the number of stored messages that must be counted as dead letters. Called when the
-    /// actor has stopped.
-    ///
-    /// If a notification about a message is still in the actor's own mailbox, the message is not
-    /// included, because the notification itself is counted.
-    fn left(&mut self) -> usize {
-        0
-    }
+    /// Closes the mailbox: accepts no more messages, because the actor has been asked to stop. The
+    /// messages that are stored now are still handled.
+    fn close(&mut self);
+
+    /// Returns true if no message is stored or about to be stored.
+    fn is_empty(&self) -> bool;
+
+    /// Returns true if the arrival contains a message, and not only an order.
+    fn is_message(arrival: &Self::Arrival) -> bool;
+
+    /// Returns the number of stored messages. They become dead letters, because the actor has
+    /// stopped.
+    fn left(&mut self) -> usize;
 }
 
 /// A wrapper around an actor and its side of the mailbox. The wrapper is spawned instead of the
@@ -139,6 +150,8 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
     /// The actor. `None` after it has been returned to the caller, because it could not be spawned.
     actor: Option<A>,
     way: W,
+    /// True if the actor has been asked to stop. It stops when the way is empty.
+    is_closing: bool,
     /// Address of the door in front of the actor. `None` after the actor has started, and for an
     /// actor whose `STARTS` is false.
     front: Option<Address<A::Msg>>,
@@ -161,15 +174,38 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     }
 
     fn receive(&mut self, arrival: Self::Msg, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let (message, front) = match self.way.arrive(arrival, cx) {
-            Arrived::Handle(message, front) => (message, front),
-            Arrived::Done(next) => return next,
+        let next = match self.way.arrive(arrival, cx) {
+            Arrived::Handle(message, front) => match &mut self.actor {
+                Some(actor) => {
+                    let turn = cx.turn().seen_as(&front);
+                    actor.receive(message, &mut Context::new(&turn)).into_next()
+                }
+                None => Next::Stop,
+            },
+            Arrived::Nothing => Next::Continue,
+            Arrived::Stop => Next::Stop,
+            Arrived::Late(message) => {
+                count_left_letters(A::name, 1);
+                quiet::drop(message);
+                Next::Continue
+            }
         };
-        let Some(actor) = &mut self.actor else {
-            return Next::Stop;
-        };
-        let turn = cx.turn().seen_as(&front);
-        actor.receive(message, &mut Context::new(&turn)).into_next()
+        match next {
+            Next::Continue if self.is_closing && self.way.is_empty() => Next::Stop,
+            next => next,
+        }
+    }
+
+    /// Stops the actor when all messages that it stores have been handled. They were sent before
+    /// the request to stop.
+    fn stops(&mut self) -> bool {
+        self.way.close();
+        self.is_closing = true;
+        self.way.is_empty()
+    }
+
+    fn is_letter(arrival: &Self::Msg) -> bool {
+        W::is_message(arrival)
     }
 
     fn name() -> &'static str {
@@ -206,6 +242,7 @@ where
     let behind = Behind {
         actor: Some(actor),
         way,
+        is_closing: false,
         front: A::STARTS.then(|| address.clone()),
     };
     match ground.spawn_task(Cell(behind)) {

@@ -12,13 +12,14 @@ use std::collections::VecDeque;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{Address, Gauged, Place as Permit, Room, SendError, SpawnError, in_turn};
+use garrick_sched::{
+    Address, Gauged, Place as Permit, Reply, Room, SendError, SpawnError, in_turn,
+};
 
 use super::Ground;
 use super::behind::{self, Actual, Arrived, Entrance, Way};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::quiet::{self, Several};
 
 /// Limit on the number of messages in transit. A message is in transit if it was sent during a turn
@@ -35,13 +36,16 @@ pub(super) enum Order<M> {
     Look(Address<M>),
     /// Makes the actor handle the oldest message in the queue.
     Handle(Address<M>),
+    /// Makes the actor stop if the mailbox is closed and empty.
+    Close,
 }
 
 struct Waiting<M> {
     queue: VecDeque<(u64, M)>,
     /// Sequence number of the newest message. Incremented by the code that adds a message.
     last: u64,
-    /// True once the actor has stopped. From then on, the queue is not read.
+    /// True once the actor has stopped, or has been asked to stop. From then on, the queue accepts
+    /// no messages.
     is_over: bool,
     /// True while the notification that the queue is not empty (`Look`) is on its way to the actor.
     told: bool,
@@ -172,22 +176,17 @@ struct Oldest<M> {
 impl<M: Send + 'static> Oldest<M> {
     /// Sends orders to this actor itself until one order is pending for each message in the queue.
     /// Each order makes the actor handle one message.
-    fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) -> Next {
+    fn order(&mut self, front: &Address<M>, cx: &Context<'_, Order<M>>) {
         let waiting = {
             let mut waiting = self.shared.lock();
             waiting.told = false;
             waiting.queue.len()
         };
         for _ in self.orders..waiting {
-            if cx
-                .send(&cx.address(), Order::Handle(front.clone()))
-                .is_err()
-            {
-                return Next::Stop;
-            }
+            // The actor runs this turn, so it has not stopped.
+            let _ = cx.send(&cx.address(), Order::Handle(front.clone()));
         }
         self.orders = self.orders.max(waiting);
-        Next::Continue
     }
 }
 
@@ -199,26 +198,54 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
             Order::Carried(message, permit, front) => {
                 drop(permit);
                 // This code runs in a turn of the actor, so the actor has not stopped.
-                quiet::drop(self.shared.put(message));
-                return Arrived::Done(self.order(&front, cx));
+                return match self.shared.put(message) {
+                    Ok(_) => {
+                        self.order(&front, cx);
+                        Arrived::Nothing
+                    }
+                    Err(SendError(message)) => Arrived::Late(message),
+                };
             }
-            Order::Look(front) => return Arrived::Done(self.order(&front, cx)),
+            Order::Look(front) => {
+                self.order(&front, cx);
+                return Arrived::Nothing;
+            }
+            Order::Close => return Arrived::Nothing,
             Order::Handle(front) => front,
         };
         self.orders -= 1;
-        let oldest = self.shared.lock().queue.pop_front();
-        oldest.map_or(Arrived::Done(Next::Continue), |(_, message)| {
+        let (oldest, is_closed) = {
+            let mut waiting = self.shared.lock();
+            (waiting.queue.pop_front(), waiting.is_over)
+        };
+        if is_closed {
+            // The answer to a reply arrives even if this turn is undone.
+            Reply::<()>::to_task(cx.address(), |_| Order::Close).send(());
+        }
+        oldest.map_or(Arrived::Nothing, |(_, message)| {
             Arrived::Handle(message, front)
         })
+    }
+
+    fn close(&mut self) {
+        self.shared.lock().is_over = true;
+    }
+
+    fn is_empty(&self) -> bool {
+        let waiting = self.shared.lock();
+        waiting.queue.is_empty() && !waiting.told && self.orders == 0
     }
 
     fn left(&mut self) -> usize {
         let mut waiting = self.shared.lock();
         waiting.is_over = true;
         let left = Several::from(mem::take(&mut waiting.queue));
-        let counted = self.orders + usize::from(waiting.told);
         drop(waiting);
-        left.len().saturating_sub(counted)
+        left.len()
+    }
+
+    fn is_message(order: &Order<M>) -> bool {
+        matches!(order, Order::Carried(..))
     }
 }
 

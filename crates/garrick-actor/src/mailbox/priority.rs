@@ -1,21 +1,26 @@
 //! A priority mailbox, which is ordered by rank.
 //!
-//! When a message arrives, the actor inserts it into a heap and sends itself a `Go`. The `Go` waits
-//! behind all messages that have arrived earlier. So when the actor handles a `Go`, the actor has
-//! already inserted all of these messages into the heap. The actor then takes the message with the
-//! highest rank out of the heap.
+//! When a message arrives, the actor inserts it into a heap. As long as the heap is not empty, one
+//! `Go` is on its way to the actor. The `Go` waits behind all messages that have arrived earlier. So
+//! when the actor handles a `Go`, the actor has already inserted all of these messages into the
+//! heap. The actor then takes the message with the highest rank out of the heap, sends itself the
+//! next `Go`, and handles the message. The next `Go` arrives after the turn, and so behind all
+//! messages that have arrived in the meantime.
+//!
+//! A turn that is undone discards what it has sent. So the `Go` is sent as the answer to a
+//! [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead, which has the
+//! same effect.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use garrick_sched::{Address, SendError, SpawnError};
+use garrick_sched::{Address, Reply, SendError, SpawnError};
 
 use super::behind::{self, Actual, Arrived, Entrance, Way};
 use super::{Ground, Rank};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::quiet::Several;
 
 /// A message to the actor of a priority mailbox. The senders reach the actor through a door (a
@@ -88,31 +93,72 @@ struct Highest<M> {
     heap: Several<BinaryHeap<Entry<M>>>,
     /// Number of messages that have arrived so far.
     count: u64,
+    /// True while a `Go` is on its way to the actor.
+    goes: bool,
+    /// True if messages that arrive are no longer accepted.
+    is_closed: bool,
+}
+
+impl<M: Send + 'static> Highest<M> {
+    /// Sends a `Go` to the actor, unless one is on its way. The `Go` arrives even if this turn is
+    /// undone.
+    fn go(&mut self, cx: &Context<'_, Ranked<M>>) {
+        if !self.goes {
+            self.goes = true;
+            Reply::<()>::to_task(cx.address(), |_| Ranked::Go).send(());
+        }
+    }
+
+    /// Inserts a message into the heap.
+    fn put(&mut self, message: M, front: Address<M>, cx: &Context<'_, Ranked<M>>) {
+        self.heap.push(Entry {
+            rank: (self.rank)(&message),
+            number: self.count,
+            message,
+            front,
+        });
+        self.count += 1;
+        self.go(cx);
+    }
 }
 
 impl<M: Send + 'static> Way<M> for Highest<M> {
     type Arrival = Ranked<M>;
 
     fn arrive(&mut self, message: Ranked<M>, cx: &mut Context<'_, Ranked<M>>) -> Arrived<M> {
-        if let Ranked::Put(message, front) = message {
-            self.heap.push(Entry {
-                rank: (self.rank)(&message),
-                number: self.count,
-                message,
-                front,
-            });
-            self.count += 1;
-            return Arrived::Done(match cx.send(&cx.address(), Ranked::Go) {
-                Ok(()) => Next::Continue,
-                Err(_) => Next::Stop,
-            });
+        match message {
+            Ranked::Put(message, _) if self.is_closed => Arrived::Late(message),
+            Ranked::Put(message, front) => {
+                self.put(message, front, cx);
+                Arrived::Nothing
+            }
+            Ranked::Go => {
+                self.goes = false;
+                let Some(highest) = self.heap.pop() else {
+                    return Arrived::Nothing;
+                };
+                if !self.heap.is_empty() || self.is_closed {
+                    self.go(cx);
+                }
+                Arrived::Handle(highest.message, highest.front)
+            }
         }
-        // Each message in the heap has a `Go` in the mailbox. When the actor stops, these `Go`s are
-        // counted as dead letters, instead of the messages in the heap.
-        let highest = self.heap.pop();
-        highest.map_or(Arrived::Done(Next::Continue), |entry| {
-            Arrived::Handle(entry.message, entry.front)
-        })
+    }
+
+    fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    fn is_message(arrival: &Ranked<M>) -> bool {
+        matches!(arrival, Ranked::Put(..))
+    }
+
+    fn left(&mut self) -> usize {
+        self.heap.len()
     }
 }
 
@@ -129,6 +175,8 @@ where
         rank,
         heap: Several::default(),
         count: 0,
+        goes: false,
+        is_closed: false,
     };
     behind::spawn(ground, &Arc::new(Front(Actual::new())), highest, actor)
 }

@@ -88,6 +88,13 @@ pub trait Actor: Sized + 'static {
     #[doc(hidden)]
     const INTERNAL: bool = false;
 
+    /// Called when the actor has been asked to stop, after all earlier messages. An actor that still
+    /// keeps some of these messages can return false. Then it must stop itself later.
+    #[doc(hidden)]
+    fn stops(&mut self) -> bool {
+        true
+    }
+
     /// Returns true if `msg` counts as a dead letter when it cannot be handled.
     #[doc(hidden)]
     fn is_letter(msg: &Self::Msg) -> bool {
@@ -183,6 +190,10 @@ impl<A: Actor> Task for Cell<A> {
         let _span = crate::span::turn(A::name(), !A::COMMITS_LATER, turn);
         let outcome = self.0.receive(message, &mut Context::new(turn));
         outcome.into_next().into()
+    }
+
+    fn stops(&mut self) -> bool {
+        self.0.stops()
     }
 
     const INTERNAL: bool = A::INTERNAL;

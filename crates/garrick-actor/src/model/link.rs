@@ -1,6 +1,8 @@
 //! Links between actors. If one of two linked actors fails, the other is stopped.
 
-use garrick_sched::{Address, Ended};
+use std::sync::{Arc, OnceLock};
+
+use garrick_sched::{Address, Ended, Watch};
 
 use crate::model::context::Context;
 
@@ -59,21 +61,40 @@ impl<M: 'static> Context<'_, M> {
         M: Send,
         N: Send + 'static,
     {
-        stop_with(&self.address(), other);
-        stop_with(other, &self.address());
+        let one = self.address();
+        let of_other = Arc::new(OnceLock::new());
+        let of_one = stop_with(&one, other, {
+            let of_other = Arc::clone(&of_other);
+            move || {
+                of_other.get().map(Watch::cancel);
+            }
+        });
+        let watch = stop_with(other, &one, move || of_one.cancel());
+        let watch = of_other.get_or_init(|| watch);
+        if one.is_stopped() {
+            // Another thread may have called the first function before `of_other` was set.
+            watch.cancel();
+        }
     }
 }
 
-/// Stops `other` when `one` fails.
-fn stop_with<M, N>(one: &Address<M>, other: &Address<N>)
+/// Stops `other` when `one` fails. When `one` ends in any way, calls `unlink`, which cancels the
+/// watch in the other direction. Otherwise, an actor would keep a watch, and thus the memory, of
+/// each actor that was ever linked to it.
+fn stop_with<M, N>(
+    one: &Address<M>,
+    other: &Address<N>,
+    unlink: impl FnOnce() + Send + 'static,
+) -> Watch
 where
     M: Send + 'static,
     N: Send + 'static,
 {
     let other = other.clone();
-    let _ = one.watch(move |ended| {
+    one.watch(move |ended| {
+        unlink();
         if let Ended::Failed(_) = ended {
             other.stop();
         }
-    });
+    })
 }

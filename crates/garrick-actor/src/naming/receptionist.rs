@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, TaskId, Watch};
 
@@ -125,8 +125,13 @@ impl Receptionist {
         key: &Key<M>,
         address: &Address<M>,
     ) -> Result<(), SendError<()>> {
-        let (address, notice) = (address.clone(), self.notice(key, address.id()));
-        self.order(key, move |service| service.add(address, notice))
+        let address = address.clone();
+        let (receptionist, of) = (Arc::downgrade(&self.address), key.clone());
+        self.order(key, move |service| {
+            service.add(address, |task, number| {
+                notice(receptionist, of, task, number)
+            });
+        })
     }
 
     /// Removes `address` from the servers of the protocol with this `key`.
@@ -186,21 +191,6 @@ impl Receptionist {
         cx.ask(&self.address, |reply| find(key, reply), convert);
     }
 
-    /// Creates a function that is called when a watched server has stopped. The function removes
-    /// the server from its protocol.
-    fn notice<M: Send + 'static>(
-        &self,
-        key: &Key<M>,
-        task: TaskId,
-    ) -> impl FnOnce(Ended) + Send + use<M> {
-        let (receptionist, key) = (Arc::downgrade(&self.address), key.clone());
-        move |_| {
-            if let Some(receptionist) = receptionist.upgrade() {
-                let _ = receptionist.send(order::<M>(&key, move |service| service.remove(task)));
-            }
-        }
-    }
-
     fn order<M: Send + 'static>(
         &self,
         key: &Key<M>,
@@ -208,6 +198,23 @@ impl Receptionist {
     ) -> Result<(), SendError<()>> {
         let sent = self.address.send(order(key, change));
         sent.map_err(|_| SendError(()))
+    }
+}
+
+/// Creates a function that is called when a watched server has stopped. The function removes the
+/// server from its protocol. `number` is the sequence number of the server in the protocol. It is
+/// necessary, because a later server may have the same `task`.
+fn notice<M: Send + 'static>(
+    receptionist: Weak<Address<Order>>,
+    key: Key<M>,
+    task: TaskId,
+    number: u64,
+) -> impl FnOnce(Ended) + Send + use<M> {
+    move |_| {
+        if let Some(receptionist) = receptionist.upgrade() {
+            let remove = order::<M>(&key, move |service| service.remove_ended(task, number));
+            let _ = receptionist.send(remove);
+        }
     }
 }
 
@@ -240,10 +247,15 @@ impl<M: 'static> Service<M> {
         }
     }
 
-    fn add(&mut self, address: Address<M>, notice: impl FnOnce(Ended) + Send + 'static) {
+    /// Adds a server. `notice` gets the server's task and sequence number, and returns the function
+    /// that is called when the server has stopped.
+    fn add<F>(&mut self, address: Address<M>, notice: impl FnOnce(TaskId, u64) -> F)
+    where
+        F: FnOnce(Ended) + Send + 'static,
+    {
         let task = address.id();
         if !self.serving.contains(task) && !address.is_stopped() {
-            let watch = address.watch(notice);
+            let watch = address.watch(notice(task, self.serving.next_number()));
             // The check above has shown that the server is not registered yet.
             let _ = self.serving.add(task, (address.clone(), watch));
             self.subscribers.publish(Listing::Added(address));
@@ -271,6 +283,14 @@ impl<M: 'static> Service<M> {
         }
     }
 
+    /// Removes a server that has stopped. Does nothing if the server was already removed, even if
+    /// another server now has the same task.
+    fn remove_ended(&mut self, task: TaskId, number: u64) {
+        if self.serving.number_of(task) == Some(number) {
+            self.remove(task);
+        }
+    }
+
     /// Notifies the subscribers that an actor no longer serves the protocol.
     fn see_off(&mut self, (gone, watch): (Address<M>, Watch)) {
         watch.cancel();
@@ -282,8 +302,9 @@ impl<M: 'static> Service<M> {
         // has never received.
         let present = self.present();
         if self.subscribers.add(subscriber.clone()) {
-            // If the subscriber has stopped, it is removed at the next change.
-            let _ = subscriber.send(Listing::Present(present));
+            // This message must arrive, because all later messages are changes. If the subscriber
+            // has stopped, it is removed at the next change.
+            let _ = subscriber.send_promised(Listing::Present(present));
         }
     }
 }

@@ -388,9 +388,19 @@ impl Directory {
         self.dead = dead;
     }
 
+    /// Removes subscribers that have ended, and services that have no actors and no subscribers.
+    fn drop_ended(&mut self) {
+        self.services.retain(|_, service| {
+            service.drop_ended();
+            !service.is_empty()
+        });
+    }
+
     fn beat(&mut self, cx: &Context<'_, ToDirectory>) {
         let me = cx.address();
         self.changes.forget_late(cx.now());
+        self.drop_ended();
+        self.tend_watchers();
         self.read(cx);
         self.settle_all(cx);
         if self.membership().is_some() {

@@ -86,9 +86,12 @@ impl<M: Travels> Watcher for WatcherOf<M> {
             return !self.is_over();
         }
         let address = holder.and_then(|holder| names.address(&self.name, holder, node));
-        self.told = Some(holder.cloned());
-        // One whose mailbox is full misses the change.
-        self.to.send(address).is_ok() || !self.is_over()
+        if self.to.send(address).is_ok() {
+            self.told = Some(holder.cloned());
+            return true;
+        }
+        // A subscriber whose mailbox is full is informed at a later beat.
+        !self.is_over()
     }
 
     fn is_over(&self) -> bool {

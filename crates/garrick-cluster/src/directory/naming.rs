@@ -161,6 +161,15 @@ impl Directory {
         }
     }
 
+    /// Informs subscribers that have missed a change because their mailboxes were full, and removes
+    /// subscribers that have ended.
+    pub(super) fn tend_watchers(&mut self) {
+        let names: Vec<_> = self.names.watchers.keys().cloned().collect();
+        for name in names {
+            self.tell_watchers(&name);
+        }
+    }
+
     /// Updates the record of a name if the record is out of date. Answers the waiting callers if it
     /// is known which actor has the name.
     pub(super) fn settle_name(&mut self, name: &Arc<str>, cx: &Context<'_, ToDirectory>) {

@@ -27,6 +27,9 @@ pub(super) trait AnyService: Send {
     /// Tells the subscribers which actors of other nodes are now offered under the key.
     fn refresh(&mut self, present: &[Instance], node: &Node);
 
+    /// Removes subscribers that have ended.
+    fn drop_ended(&mut self);
+
     /// Removes an actor of this node. Returns false if no actor has this number.
     fn remove(&mut self, number: u64) -> bool;
 
@@ -107,7 +110,7 @@ impl<M: Travels> Service<M> {
         present: &[Instance],
         node: &Node,
     ) {
-        self.subscribers.retain(|known| !known.is_stopped());
+        self.drop_ended();
         if self.subscribers.contains(&subscriber) {
             return;
         }
@@ -178,6 +181,11 @@ impl<M: Travels> AnyService for Service<M> {
         self.forget();
     }
 
+    fn drop_ended(&mut self) {
+        self.subscribers.retain(|known| !known.is_stopped());
+        self.forget();
+    }
+
     fn remove(&mut self, number: u64) -> bool {
         let Some((address, _)) = self.own.remove(&number) else {
             return false;
@@ -216,5 +224,9 @@ mod tests {
         }
         service.tell(|| Listing::Present(Vec::new()));
         assert_eq!(service.subscribers.len(), 1);
+        stays.address().stop();
+        local.run();
+        service.drop_ended();
+        assert!(service.is_empty());
     }
 }

@@ -19,6 +19,7 @@ impl Hooks {
     }
 
     /// Returns false, because the sponsor (the group of workers) is not simulated.
+    #[inline(always)]
     pub(crate) fn are_active(self) -> bool {
         false
     }

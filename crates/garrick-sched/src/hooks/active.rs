@@ -106,6 +106,7 @@ impl Hooks {
     }
 
     /// Returns true if the sponsor (the group of workers) of these hooks is simulated.
+    #[inline(always)]
     pub(crate) fn are_active(self) -> bool {
         self.are_active
     }

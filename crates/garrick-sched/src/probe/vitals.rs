@@ -33,7 +33,7 @@ impl Run {
 
     /// Counts a task, if its kind is the kind of the tasks that are counted here. Returns false if
     /// [`Run::take`] must be called, because the task is of another kind, or because the count has
-    /// reached its maximum.
+    /// reached its maximum. Always returns false if [`Run::take`] was never called.
     #[inline(always)]
     fn counts(&self, table: &'static Table) -> bool {
         if !ptr::eq(self.table.get(), table) {
@@ -90,21 +90,32 @@ impl Vitals {
         }
     }
 
-    /// Counts a task that has begun. Calls `add` with the counts that must be added to the counters
-    /// of the kinds now.
+    /// Counts a task that has begun. Returns false if the caller must call
+    /// [`Vitals::begin_other`].
+    ///
+    /// First compares the kinds of tasks, because this comparison always fails if tasks are not
+    /// counted. So both cases need only few instructions.
     #[inline(always)]
-    pub(crate) fn begin(&self, table: &'static Table, add: impl FnMut(Lives)) {
-        if self.are_counted && !self.begun.counts(table) {
-            self.take(Some(table), None, add);
-        }
+    pub(crate) fn begin(&self, table: &'static Table) -> bool {
+        self.begun.counts(table) || !self.are_counted
     }
 
-    /// Counts a task that has ended, as [`Vitals::begin`] does.
+    /// Completes the count of a task that has begun, after [`Vitals::begin`] has returned false.
+    /// Calls `add` with the counts that must be added to the counters of the kinds now.
+    pub(crate) fn begin_other(&self, table: &'static Table, add: impl FnMut(Lives)) {
+        self.take(Some(table), None, add);
+    }
+
+    /// Counts a task that has ended, as [`Vitals::begin`] does. Returns false if the caller must
+    /// call [`Vitals::end_other`].
     #[inline(always)]
-    pub(crate) fn end(&self, table: &'static Table, add: impl FnMut(Lives)) {
-        if self.are_counted && !self.ended.counts(table) {
-            self.take(None, Some(table), add);
-        }
+    pub(crate) fn end(&self, table: &'static Table) -> bool {
+        self.ended.counts(table) || !self.are_counted
+    }
+
+    /// Completes the count of a task that has ended, as [`Vitals::begin_other`] does.
+    pub(crate) fn end_other(&self, table: &'static Table, add: impl FnMut(Lives)) {
+        self.take(None, Some(table), add);
     }
 
     /// Passes all collected counts to `add`, and resets them to 0.
@@ -140,6 +151,18 @@ mod tests {
     static FIRST: Table = Table::of_messages::<u8>(nothing_to_drop);
     static SECOND: Table = Table::of_messages::<u16>(nothing_to_drop);
 
+    fn begin(vitals: &Vitals, table: &'static Table, add: impl FnMut(Lives)) {
+        if !vitals.begin(table) {
+            vitals.begin_other(table, add);
+        }
+    }
+
+    fn end(vitals: &Vitals, table: &'static Table, add: impl FnMut(Lives)) {
+        if !vitals.end(table) {
+            vitals.end_other(table, add);
+        }
+    }
+
     #[test]
     fn every_task_is_counted_once() {
         let vitals = Vitals::new(true);
@@ -153,12 +176,12 @@ mod tests {
             assert!(all[0] >= all[1] && all[2] >= all[3], "{all:?}");
         };
         for step in 0..1_000 {
-            vitals.begin(&FIRST, add);
+            begin(&vitals, &FIRST, add);
             if step % 3 == 0 {
-                vitals.begin(&SECOND, add);
-                vitals.end(&SECOND, add);
+                begin(&vitals, &SECOND, add);
+                end(&vitals, &SECOND, add);
             }
-            vitals.end(&FIRST, add);
+            end(&vitals, &FIRST, add);
         }
         vitals.settle(add);
         vitals.settle(add);
@@ -170,8 +193,18 @@ mod tests {
         let vitals = Vitals::new(true);
         let counted = Cell::new(0);
         for step in 1..10_000 {
-            vitals.begin(&FIRST, |(_, begun, _)| counted.set(counted.get() + begun));
+            let add = |(_, begun, _)| counted.set(counted.get() + begun);
+            begin(&vitals, &FIRST, add);
             assert!(counted.get() + u64::from(RUN) >= step);
         }
+    }
+
+    #[test]
+    fn nothing_is_counted_if_tasks_are_not_counted() {
+        let vitals = Vitals::new(false);
+        for _ in 0..=RUN {
+            assert!(vitals.begin(&FIRST) && vitals.end(&FIRST));
+        }
+        vitals.settle(|_| unreachable!("no task was counted"));
     }
 }

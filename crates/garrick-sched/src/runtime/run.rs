@@ -502,6 +502,9 @@ pub(crate) unsafe fn recover<T: Task>(cell: CellPtr, worker: NonNull<()>, messag
 
 /// Finishes an activation of a cell whose mailbox is empty. If nothing can send a message to the
 /// cell any more, drops its task and frees the cell. Otherwise the cell becomes idle.
+///
+/// A task without a destructor whose end nobody observes is freed here, without any call that
+/// needs saved registers. All other tasks are freed by [`free_with_calls`].
 #[inline(never)]
 fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     if cell.local_refs() != 0 || !worker.is_unreachable(cell) {
@@ -510,11 +513,30 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
     // The previous turn is over. Messages from a destructor are in no turn, and stay sent if the
     // destructor panics after that.
     worker.begin_pause();
+    let has_destructor = const { mem::needs_drop::<T>() || T::BOUNDED.is_bounded() };
+    let is_observed = worker.shared.hooks.are_active() || cell.is_watched();
+    if has_destructor || is_observed || !worker.counts_end(cell) {
+        let has_begun_count = !has_destructor && !is_observed;
+        return free_with_calls::<T>(cell, worker, has_begun_count);
+    }
+    // SAFETY: nobody can reach the cell, which is ours; its task has no destructor.
+    unsafe { free::<T>(cell, worker) };
+}
+
+/// Drops the task of an unreachable cell, and frees the cell. Calls the destructor of the task and
+/// the watchers, if there are any. `has_begun_count` is true if [`Worker::counts_end`] was called
+/// and has returned false.
+#[inline(never)]
+fn free_with_calls<T: Task>(cell: CellPtr, worker: &Worker, has_begun_count: bool) {
     if const { mem::needs_drop::<T>() } || cell.is_watched() {
         // A destructor or a notice may take a long time.
         worker.let_others_after_turn();
     }
-    worker.count_ended(cell);
+    if has_begun_count {
+        worker.count_other_ended(cell.table());
+    } else {
+        worker.count_ended(cell);
+    }
     worker.shared.hooks.gone(cell);
     // SAFETY: nobody can reach the cell, which is ours; its task is of type `T`.
     unsafe {
@@ -527,10 +549,21 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
             // The room is the last value that is left in the block.
             drop_room(cell);
         }
-        // From here on the block may belong to another cell.
-        worker.forget_running();
-        worker.pool.give_cell(class_of::<T>(), cell);
+        free::<T>(cell, worker);
     }
+}
+
+/// Frees a cell, and commits what its destructors have sent.
+///
+/// # Safety
+/// The cell belongs to the worker, nothing can send a message to it, and its task, of type `T`, was
+/// dropped or has no destructor. The cell is not used after the call.
+#[inline(always)]
+unsafe fn free<T: Task>(cell: CellPtr, worker: &Worker) {
+    // From here on the block may belong to another cell.
+    worker.forget_running();
+    // SAFETY: by contract.
+    unsafe { worker.pool.give_cell(class_of::<T>(), cell) };
     worker.commit();
 }
 

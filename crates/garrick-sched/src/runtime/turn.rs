@@ -262,8 +262,9 @@ impl<M: 'static> Turn<'_, M> {
     /// Watches another task. When the other task ends, `convert` creates a message from the
     /// [`Ended`] value, and this message is sent to the task that runs this turn.
     ///
-    /// The message comes after all messages that the other task has sent to the watching task.
-    /// Until the message is sent, the watch keeps the watching task alive.
+    /// The message comes after all messages that the other task has sent to the watching task. The
+    /// mailbox of the watching task accepts the message even if it is full. Until the message is
+    /// sent, the watch keeps the watching task alive.
     pub fn watch<N: 'static>(
         &self,
         whom: &Address<N>,
@@ -275,7 +276,7 @@ impl<M: 'static> Turn<'_, M> {
         let watcher = self.address();
         whom.watch(move |ended| {
             // A watcher that has stopped needs no notice.
-            let _ = watcher.send(convert(ended));
+            let _ = watcher.send_promised(convert(ended));
         })
     }
 

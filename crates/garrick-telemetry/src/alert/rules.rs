@@ -22,10 +22,10 @@ pub(crate) struct Rules {
 /// A value that is beyond a threshold, or recently was.
 #[derive(Debug, Clone)]
 struct Case {
-    /// A level that is worse than the alert's level, and the start of the current period in which
-    /// the value is at this level or at a worse one. `None` if the value's level is not worse than
-    /// the alert's level.
-    rising: Option<(Level, Nanos)>,
+    /// A level that differs from the alert's level, and the start of the current period in which
+    /// the value is at this level or farther from the alert's level, on the same side. `None` if
+    /// the value is at the alert's level.
+    moving: Option<(Level, Nanos)>,
     /// Name of the item that has the value.
     name: String,
     /// The alert, with the level that currently applies.
@@ -135,42 +135,50 @@ fn judge_one(
         return None;
     }
     let case = cases.entry(key).or_insert_with(|| Case {
-        rising: None,
+        moving: None,
         name: found.name.text().to_string(),
         alert: alert_of(threshold, found, Level::Ok, at.unix_ms),
         seen: at.look,
     });
     case.seen = at.look;
-    let level = held_level(case, level, threshold, at.now);
-    if level == was {
+    let new = lasting_level(case, level, threshold, at.now);
+    if new != was {
+        case.alert = alert_of(threshold, found, new, at.unix_ms);
+    } else if level >= was {
         let since = case.alert.since_unix_ms;
-        case.alert = alert_of(threshold, found, level, since);
-        return None;
+        case.alert = alert_of(threshold, found, new, since);
     }
-    case.alert = alert_of(threshold, found, level, at.unix_ms);
-    Some(Transition {
+    (new != was).then(|| Transition {
         was,
         alert: case.alert.clone(),
     })
 }
 
 /// Returns the new level of an alert whose value is now at `level`. A worse level than before
-/// applies only after the value has been at this level, or at a still worse one, for long enough.
-fn held_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
+/// applies only after the value has been at this level, or at a still worse one, for long enough. A
+/// better level applies only after the value has been at this level, or at a still better one, for
+/// long enough.
+fn lasting_level(case: &mut Case, level: Level, threshold: &Threshold, now: Nanos) -> Level {
     let was = case.alert.level;
-    if level <= was {
-        case.rising = None;
-        return level;
-    }
-    let rising = case.rising.unwrap_or((level, now));
-    // A level counts only if the value has been at it, or at a worse one, for the whole period.
-    let (least, since) = (rising.0.min(level), rising.1);
-    case.rising = Some((least, since));
-    if u128::from(now.saturating_sub(since)) < threshold.held().as_nanos() {
+    if level == was {
+        case.moving = None;
         return was;
     }
-    case.rising = None;
-    least
+    let is_worse = level > was;
+    let same_side = case.moving.filter(|(to, _)| (*to > was) == is_worse);
+    let (nearest, since) = same_side.unwrap_or((level, now));
+    // A level counts only if the value has been at it, or beyond it, for the whole period.
+    let nearest = if is_worse {
+        nearest.min(level)
+    } else {
+        nearest.max(level)
+    };
+    case.moving = Some((nearest, since));
+    if u128::from(now.saturating_sub(since)) < threshold.lasts(is_worse).as_nanos() {
+        return was;
+    }
+    case.moving = None;
+    nearest
 }
 
 fn alert_of(threshold: &Threshold, found: &Found<'_>, level: Level, since_unix_ms: u64) -> Alert {
@@ -239,6 +247,66 @@ mod tests {
         let fills = [60, 60, 40, 60, 60, 60, 60, 49, 40, 60];
         let expected = [(5, Level::Warning), (8, Level::Ok)];
         assert_eq!(levels(&mut rules, &fills), expected);
+    }
+
+    #[test]
+    fn an_alert_ends_when_its_value_has_been_good_for_long_enough() {
+        let threshold = Threshold::above(Probe::Fill, 0.5)
+            .critical(0.9)
+            .for_at_least(Duration::ZERO)
+            .ends_after(Duration::from_secs(3));
+        let mut rules = Rules::new(vec![threshold]);
+        let fills = [60, 0, 0, 60, 0, 0, 0, 0, 0, 95, 0, 60, 0, 10, 0, 0];
+        let expected = [
+            (0, Level::Warning),
+            (7, Level::Ok),
+            (9, Level::Critical),
+            // The value was at a warning's level for a part of the time.
+            (13, Level::Warning),
+        ];
+        assert_eq!(levels(&mut rules, &fills), expected);
+    }
+
+    #[test]
+    fn an_alert_that_waits_for_its_end_keeps_its_text() {
+        let threshold = Threshold::above(Probe::Fill, 0.5)
+            .for_at_least(Duration::ZERO)
+            .ends_after(Duration::from_secs(3));
+        let mut rules = Rules::new(vec![threshold]);
+        let mut texts = Vec::new();
+        for (second, fill) in [60, 70, 0, 80, 0].into_iter().enumerate() {
+            let mut snapshot = Snapshot {
+                sequence: second as u64,
+                edges: vec![edge("e", fill)],
+                ..Snapshot::default()
+            };
+            rules.judge(&mut snapshot, second as Nanos * SECOND);
+            let alert = &snapshot.alerts[0];
+            assert_eq!(alert.since_unix_ms, 0, "one alert");
+            texts.push((alert.value, alert.text.contains("above the limit of 50")));
+        }
+        let expected = [0.6, 0.7, 0.7, 0.8, 0.8].map(|value| (value, true));
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn a_warning_after_a_critical_alert_has_a_true_text() {
+        let threshold = Threshold::above(Probe::Fill, 0.5)
+            .critical(0.9)
+            .for_at_least(Duration::ZERO)
+            .ends_after(Duration::from_secs(2));
+        let mut rules = Rules::new(vec![threshold]);
+        assert_eq!(levels(&mut rules, &[95, 60]), [(0, Level::Critical)]);
+        let mut snapshot = Snapshot {
+            sequence: 3,
+            edges: vec![edge("e", 10)],
+            ..Snapshot::default()
+        };
+        rules.judge(&mut snapshot, 3 * SECOND);
+        let alert = &snapshot.alerts[0];
+        assert_eq!(alert.level, Level::Warning);
+        let expected = "is 10 % full, recently above the limit of 50 %.";
+        assert!(alert.text.ends_with(expected), "{}", alert.text);
     }
 
     #[test]

@@ -21,6 +21,10 @@ const LONG_MAILBOX: f64 = 10_000.0;
 /// causes a warning, and is exported as a metric.
 pub(crate) const LONG_TURN_SECONDS: f64 = 1.0;
 
+/// Time without a long turn after which a warning of long turns ends. Turns that are long again and
+/// again cause one warning, and not one each.
+const NO_LONG_TURN: Duration = Duration::from_secs(10);
+
 /// Default limit for the number of restarts of one actor in the window. An actor with more restarts
 /// is in a crash loop. If the restarts are fast, a supervisor with its default limit (3 restarts
 /// within 5 s) gives up before an actor reaches this limit. If the restarts are spread over more
@@ -79,6 +83,7 @@ pub struct Threshold {
     /// Pattern for the names and identifiers of the items to check.
     named: String,
     held: Duration,
+    ends_after: Duration,
     hysteresis: f64,
 }
 
@@ -93,6 +98,7 @@ impl Threshold {
             of: Of::Anything,
             named: "*".to_owned(),
             held: HELD,
+            ends_after: Duration::ZERO,
             hysteresis: HYSTERESIS,
         }
     }
@@ -139,6 +145,17 @@ impl Threshold {
         Self { held, ..self }
     }
 
+    /// Sets how long a value must stay on the good side of the threshold before an alert ends, or
+    /// before a critical alert becomes a warning. Until then, the alert keeps its text and the last
+    /// value that was beyond the threshold. The default is 0 s.
+    ///
+    /// Use this for values that return to 0 again and again, such as [`Probe::HeldSeconds`].
+    /// Otherwise, each return ends one alert, and the next one begins soon after.
+    #[must_use]
+    pub fn ends_after(self, ends_after: Duration) -> Self {
+        Self { ends_after, ..self }
+    }
+
     /// Sets how far a value must be on the good side of the limit before the alert ends, as a share
     /// of the limit. The default is 0.05: an alert for values above 100 ends when the value is at
     /// most 95. The share is clamped to the range 0 to 1.
@@ -160,7 +177,8 @@ impl Threshold {
     ///   slower than its sender.
     /// - A failed stage causes a critical alert.
     /// - A mailbox that has had more than 10,000 messages for 2 s causes a warning.
-    /// - A turn that has held its worker for more than a second causes a warning.
+    /// - A turn that has held its worker for more than a second causes a warning. The warning ends
+    ///   when no turn of the group of actors was that long for 10 s.
     /// - An actor that failed in the window and was not restarted causes a warning.
     /// - An actor that was restarted at least 5 times in the window causes a critical alert.
     /// - A journal that could not write its last group, that is broken, or that could not be opened
@@ -182,8 +200,10 @@ impl Threshold {
                 .critical(0.5)
                 .for_at_least(Duration::ZERO),
             Self::above(Probe::Longest, LONG_MAILBOX),
-            // This value is a duration as well.
-            Self::above(Probe::HeldSeconds, LONG_TURN_SECONDS).for_at_least(Duration::ZERO),
+            // This value is a duration as well. It begins at 0 with each turn.
+            Self::above(Probe::HeldSeconds, LONG_TURN_SECONDS)
+                .for_at_least(Duration::ZERO)
+                .ends_after(NO_LONG_TURN),
             // The values already cover the window.
             Self::above(Probe::Lost, 0.5).for_at_least(Duration::ZERO),
             Self::above(Probe::RestartsOfOne, CRASH_LOOP)
@@ -218,20 +238,25 @@ impl Threshold {
         self.probe
     }
 
-    pub(super) fn held(&self) -> Duration {
-        self.held
+    /// Returns how long a value must stay at a level that is worse than before, or (if `is_worse`
+    /// is false) better than before, until this level applies.
+    pub(super) fn lasts(&self, is_worse: bool) -> Duration {
+        if is_worse { self.held } else { self.ends_after }
     }
 
     /// Returns the word for the side of the limit of `level` on which values are bad: `above` or
-    /// `below`. Returns `near` if the level applies, but `value` is on the good side: the value is
-    /// too close to the limit to end the alert.
+    /// `below`. Returns `near` if `value` is on the good side, but too close to the limit to end
+    /// the alert. Returns `recently above` or `recently below` if the alert lasts only because the
+    /// value was bad a short time ago.
     pub(super) fn side(&self, value: f64, level: Level) -> &'static str {
-        if level != Level::Ok && !self.is_beyond(value, self.limit(level), false) {
-            "near"
-        } else if self.below {
-            "below"
-        } else {
-            "above"
+        let limit = self.limit(level);
+        let is_bad = level == Level::Ok || self.is_beyond(value, limit, false);
+        match (is_bad, self.below) {
+            (true, true) => "below",
+            (true, false) => "above",
+            (false, _) if self.is_beyond(value, limit, true) => "near",
+            (false, true) => "recently below",
+            (false, false) => "recently above",
         }
     }
 

@@ -12,9 +12,9 @@ use crate::reading::{
     ActorReading, ActorsReading, ChannelReading, HeldReading, Reading, SponsorReading, StageReading,
 };
 use crate::snapshot::{
-    ActorStatus, Batches, Edge, Held, Node, NodeKind, Snapshot, SponsorStatus, State,
+    ActorStatus, Batches, Edge, Held, Histogram, Node, NodeKind, Snapshot, SponsorStatus, State,
 };
-use crate::window::{At, Meter};
+use crate::window::{At, Meter, Spread};
 
 use super::labels::Labels;
 use super::track::{Track, Tracks};
@@ -165,6 +165,14 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
     }
 }
 
+/// Returns the histogram with the percentiles of the values in the window.
+fn estimated(histogram: Option<Histogram>, recent: &mut Spread, at: At) -> Option<Histogram> {
+    let mut histogram = histogram?;
+    let counts = recent.push(at, &histogram.counts);
+    histogram.estimate(&counts);
+    Some(histogram)
+}
+
 fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At) -> Node {
     push(track, at, actors.messages, actors.turns, actors.busy_nanos);
     if let Some(waiting) = actors.waiting {
@@ -181,8 +189,8 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         waiting: actors.waiting,
         longest: actors.longest,
         growth: track.fills.slope(),
-        turn_seconds: actors.turn_seconds,
-        wait_seconds: actors.wait_seconds,
+        turn_seconds: estimated(actors.turn_seconds, &mut track.turn_times, at),
+        wait_seconds: estimated(actors.wait_seconds, &mut track.waits, at),
         messages_by_kind: track.by_kind.push(at, &actors.messages_by_kind),
         failures: track.high(2, actors.failures),
         restarts: track.high(0, actors.restarts),
@@ -302,7 +310,7 @@ fn status_of(source: u64, sponsor: SponsorReading, track: &mut Track, at: At) ->
         dead_letters: track.high(3, sponsor.dead_letters),
         rescues: track.high(4, sponsor.rescues),
         ready: sponsor.ready,
-        wait_seconds: sponsor.wait_seconds,
+        wait_seconds: estimated(sponsor.wait_seconds, &mut track.waits, at),
         held,
         idle_seconds: total_seconds(&track.nanos, sponsor.idle_nanos),
         ..SponsorStatus::default()

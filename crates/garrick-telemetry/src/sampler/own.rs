@@ -2,7 +2,7 @@
 
 use crate::recorder::Recorder;
 use crate::snapshot::{Metric, MetricKind, Snapshot};
-use crate::window::{Meter, Nanos, Pace};
+use crate::window::{At, Meter, Nanos, Pace, Spread};
 
 /// A recorder, and the past values of its series.
 #[derive(Debug)]
@@ -10,7 +10,15 @@ pub(super) struct Own {
     recorder: Recorder,
     /// Past values of each series of each metric, except for gauges. A recorder only appends
     /// metrics and series, so their indices do not change.
-    past: Vec<Vec<Meter>>,
+    past: Vec<Vec<Past>>,
+}
+
+/// Past values of one series.
+#[derive(Debug, Default)]
+struct Past {
+    values: Meter,
+    /// Recent counts of a histogram.
+    counts: Spread,
 }
 
 impl Own {
@@ -29,16 +37,20 @@ impl Own {
         self.past.resize_with(snapshot.metrics.len(), Vec::new);
         for (metric, past) in snapshot.metrics.iter_mut().zip(&mut self.past) {
             if metric.kind != MetricKind::Gauge {
-                add_rates(metric, past, pace, now);
+                add_rates(metric, past, At { pace, now });
             }
         }
     }
 }
 
-fn add_rates(metric: &mut Metric, past: &mut Vec<Meter>, pace: Pace, now: Nanos) {
-    past.resize_with(metric.series.len(), Meter::default);
-    for (series, meter) in metric.series.iter_mut().zip(past) {
-        meter.push(pace, now, series.value as u64);
-        series.rate = meter.rate();
+fn add_rates(metric: &mut Metric, past: &mut Vec<Past>, at: At) {
+    past.resize_with(metric.series.len(), Past::default);
+    for (series, past) in metric.series.iter_mut().zip(past) {
+        past.values.push(at.pace, at.now, series.value as u64);
+        series.rate = past.values.rate();
+        if let Some(histogram) = &mut series.histogram {
+            let counts = past.counts.push(at, &histogram.counts);
+            histogram.estimate(&counts);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::window::{Meter, Nanos, Recent};
+use crate::window::{Meter, Nanos, Recent, Spread};
 
 use super::messages::Kinds;
 
@@ -26,6 +26,10 @@ pub(super) struct Track {
     /// Recent values of the filled share of a channel, or of the number of messages in the
     /// mailboxes of a group of actors.
     pub(super) fills: Recent<f64>,
+    /// Recent counts of the histogram of the durations of turns.
+    pub(super) turn_times: Spread,
+    /// Recent counts of the histogram of the times that messages waited.
+    pub(super) waits: Spread,
     /// Recent counts of turns of a group of actors, by kind of message.
     pub(super) by_kind: Kinds,
     /// Highest values of the counts that have no rate, such as the number of restarts.

@@ -32,7 +32,6 @@ use super::Ground;
 use super::behind::{self, Arrived, Way};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
-use crate::model::next::Next;
 use crate::quiet::{self, Several};
 use crate::system::handle::Handle;
 use crate::system::pool::System;
@@ -90,9 +89,24 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
         if held.is_some() {
             count_dead_letters(type_name::<M>, LetterReason::Stopped, 1);
             quiet::drop(held);
-            return Arrived::Done(Next::Stop);
+            return Arrived::Stop;
         }
-        Arrived::Done(Next::Continue)
+        Arrived::Nothing
+    }
+
+    fn is_message(_: &Held<M>) -> bool {
+        true
+    }
+
+    /// Does nothing: the reader takes the messages, also after the task has stopped.
+    fn close(&mut self) {}
+
+    fn is_empty(&self) -> bool {
+        true
+    }
+
+    fn left(&mut self) -> usize {
+        0
     }
 }
 

@@ -9,7 +9,7 @@ use std::ptr::NonNull;
 
 use super::Worker;
 use super::step::{FAIR_EVERY, SHOWN, Step, TIMED};
-use crate::cell::{CellPtr, Slot};
+use crate::cell::{CellPtr, Slot, Table};
 use crate::probe::{Looked, Progress};
 use crate::run_queue::Entry;
 use crate::runtime::sponsor::Signal;
@@ -27,13 +27,38 @@ impl Worker {
     /// Counts a task that was created on this worker.
     #[inline(always)]
     pub(crate) fn count_begun(&self, cell: CellPtr) {
-        (self.vitals).begin(cell.table(), |lives| self.lane.add_lives(lives));
+        if !self.vitals.begin(cell.table()) {
+            self.count_other_begun(cell.table());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count_other_begun(&self, table: &'static Table) {
+        (self.vitals).begin_other(table, |lives| self.lane.add_lives(lives));
     }
 
     /// Counts a task that is about to end on this worker, or to leave this worker.
     #[inline(always)]
     pub(crate) fn count_ended(&self, cell: CellPtr) {
-        (self.vitals).end(cell.table(), |lives| self.lane.add_lives(lives));
+        if !self.counts_end(cell) {
+            self.count_other_ended(cell.table());
+        }
+    }
+
+    /// Counts a task that is about to end on this worker. Returns false if the caller must call
+    /// [`Worker::count_other_ended`].
+    #[inline(always)]
+    pub(crate) fn counts_end(&self, cell: CellPtr) -> bool {
+        self.vitals.end(cell.table())
+    }
+
+    /// Completes the count of a task that is about to end, after [`Worker::counts_end`] has
+    /// returned false. `table` is the function table of the task.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn count_other_ended(&self, table: &'static Table) {
+        (self.vitals).end_other(table, |lives| self.lane.add_lives(lives));
     }
 
     /// Updates the counters of each kind of task: adds the numbers of tasks that have begun and
