@@ -273,6 +273,46 @@ fn a_routee_whose_mailbox_is_full_stays_and_the_next_one_gets_the_message() {
     assert_eq!(status.wait().unwrap().undelivered, 2);
 }
 
+/// Sends messages to a router with two bounded routees that do not run. Returns the numbers of
+/// messages in their mailboxes.
+fn waiting_behind(policy: impl Policy<u32>, capacities: [usize; 2], messages: u32) -> [usize; 2] {
+    let local = Local::new().unwrap();
+    let router = Router::spawn(&local.handle(), policy).unwrap();
+    // The routees are in a system that does not run.
+    let other = Local::new().unwrap();
+    let routees = capacities.map(|capacity| {
+        let mailbox = Mailbox::bounded(capacity, OnFull::Fail).unwrap();
+        let routee = other.actor(behavior(|_: u32, _| {})).mailbox(mailbox);
+        routee.spawn()
+    });
+    for routee in &routees {
+        router.add(routee).unwrap();
+    }
+    for number in 0..messages {
+        router.send(number).unwrap();
+    }
+    local.run();
+    routees.map(|routee| routee.waiting().unwrap())
+}
+
+#[test]
+fn no_message_is_lost_while_any_routee_has_room() {
+    // A routee whose mailbox is smaller has fewer messages in flight, and is chosen first.
+    assert_eq!(
+        waiting_behind(LeastLoaded::new(), [10, 100], 110),
+        [10, 100]
+    );
+    assert_eq!(waiting_behind(Random::seeded(1), [1, 200], 201), [1, 200]);
+    assert_eq!(waiting_behind(RoundRobin::new(), [1, 200], 201), [1, 200]);
+}
+
+#[test]
+fn a_message_with_a_key_goes_to_no_other_routee() {
+    let by_key = || ConsistentHash::new(|_: &u32| 7);
+    let waiting = waiting_behind(by_key(), [5, 5], 20);
+    assert!(waiting == [5, 0] || waiting == [0, 5], "{waiting:?}");
+}
+
 #[test]
 fn a_broadcast_reaches_everybody_who_is_there() {
     let f = Fixture::new(Broadcast::new()).with(2);

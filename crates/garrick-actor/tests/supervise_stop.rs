@@ -178,23 +178,61 @@ fn a_child_that_can_never_start_stops() {
     }
 }
 
-fn cannot_start(panics: bool) {
-    let stand = Stand::plain();
-    let handle = stand.local.handle();
+/// Adds a child named `unable` that fails at each start. If `panics` is true, its factory panics.
+fn unable(stand: &Stand, panics: bool) -> Address<Msg> {
     let log = stand.lines.clone();
+    let handle = stand.local.handle();
     let child = handle.actor(move || {
         if panics {
             fail();
         }
         Unable(Logs(log.clone()))
     });
-    let child = child.supervised_by(&stand.tree).spawn().unwrap();
+    let child = child.named("unable").supervised_by(&stand.tree);
+    child.spawn().unwrap()
+}
+
+fn cannot_start(panics: bool) {
+    let stand = Stand::plain();
+    let child = unable(&stand, panics);
     child.send(Log(1)).unwrap();
     child.stop();
     stand.local.run();
     assert!(child.is_stopped(), "a factory that panics: {panics}");
     assert_eq!(stand.dead_letters(), 1);
     assert!(stand.lines().is_empty());
+}
+
+#[test]
+fn a_tree_stops_though_a_child_can_never_start() {
+    for panics in [true, false] {
+        ends_alone(move || {
+            let stand = Stand::plain();
+            let child = unable(&stand, panics);
+            stand.sends(&[Log(1), Log(2)]);
+            let stopped = stand.tree.stop();
+            stand.local.run();
+            assert_eq!(stopped.wait(), Ok(()), "a factory that panics: {panics}");
+            assert!(child.is_stopped());
+            assert_eq!(stand.lines(), [1, 2], "its sibling handles all messages");
+        });
+    }
+}
+
+#[test]
+fn a_child_that_can_never_start_is_removed() {
+    for panics in [true, false] {
+        ends_alone(move || {
+            let stand = Stand::plain();
+            let child = unable(&stand, panics);
+            let removed = stand.tree.remove("unable");
+            stand.local.run();
+            assert_eq!(removed.wait(), Ok(true), "a factory that panics: {panics}");
+            assert!(child.is_stopped());
+            stand.plays(&[Log(1)]);
+            assert_eq!(stand.lines(), [1]);
+        });
+    }
 }
 
 #[test]

@@ -164,7 +164,8 @@ where
         let mut hasher = Fnv(FNV_START);
         (self.key)(&msg).hash(&mut hasher);
         let key = hasher.finish();
-        routees.send_to(msg, |_, routees| {
+        // Another routee does not have the state that belongs to the key.
+        routees.send_only_to(msg, |_, routees| {
             self.mark(routees);
             let draws = self.marks.iter().map(|(_, mark)| mix(key ^ mark));
             let best = draws.enumerate().max_by_key(|(_, draw)| *draw);

@@ -70,7 +70,8 @@ where
     ) -> Result<(), M> {
         // This hasher has no random seed, unlike the hasher of the standard maps.
         let hash = BuildHasherDefault::<DefaultHasher>::default().hash_one((self.key)(&msg));
-        routees.send_to(msg, |_, routees| {
+        // Another routee does not have the state that belongs to the key.
+        routees.send_only_to(msg, |_, routees| {
             winner(hash, routees.numbers()).expect("there is a routee")
         })
     }

@@ -161,29 +161,70 @@ impl<M: 'static> Routees<M> {
     }
 
     /// Calls `choose` to get an index, and sends `msg` to the routee at this index. If this routee
-    /// has stopped, removes it and calls `choose` again. If the routee refuses the message, calls
-    /// `choose` again, at most as often as there are routees.
+    /// has stopped, removes it and calls `choose` again. If the routee refuses the message, tries
+    /// each of the other routees once, in their order, beginning with the next one.
     ///
     /// # Errors
-    /// Returns the message if no routee is left, or if all chosen routees have refused the message.
+    /// Returns the message if no routee is left, or if all routees have refused the message.
     ///
     /// # Panics
     /// Panics if there is no routee at the chosen index.
     #[track_caller]
-    pub fn send_to(
+    pub fn send_to(&mut self, msg: M, mut choose: impl FnMut(&M, &Self) -> usize) -> Result<(), M> {
+        let (mut refusals, mut last) = (0, None);
+        self.try_each(msg, |msg, routees, was_refused| {
+            refusals += usize::from(was_refused);
+            if refusals >= routees.len() {
+                return None;
+            }
+            let index = match last {
+                Some(last) if refusals > 0 => routees.after(last),
+                _ => choose(msg, routees),
+            };
+            last = Some(routees.number(index));
+            Some(index)
+        })
+    }
+
+    /// Calls `choose` to get an index, and sends `msg` to the routee at this index. If this routee
+    /// has stopped, removes it and calls `choose` again. Tries no other routee if the routee
+    /// refuses the message.
+    ///
+    /// # Errors
+    /// Returns the message if no routee is left, or if the routee has refused the message.
+    ///
+    /// # Panics
+    /// Panics if there is no routee at the chosen index.
+    #[track_caller]
+    pub fn send_only_to(
         &mut self,
-        mut msg: M,
+        msg: M,
         mut choose: impl FnMut(&M, &Self) -> usize,
     ) -> Result<(), M> {
-        let mut refusals = 0;
-        // Every failure removes a routee or is a refusal, so this loop ends.
-        while refusals < self.len() {
-            let (index, before) = (choose(&msg, self), self.len());
+        self.try_each(msg, |msg, routees, was_refused| {
+            let tries = !was_refused && routees.len() > 0;
+            tries.then(|| choose(msg, routees))
+        })
+    }
+
+    /// Sends `msg` to the routee at the index that `next` returns, until a routee accepts the
+    /// message, or until `next` returns `None`. The last argument of `next` is true if the previous
+    /// routee has refused the message, and false if it has stopped or if there was none.
+    #[track_caller]
+    fn try_each(
+        &mut self,
+        mut msg: M,
+        mut next: impl FnMut(&M, &Self, bool) -> Option<usize>,
+    ) -> Result<(), M> {
+        let mut was_refused = false;
+        // Each failure removes a routee or is a refusal, so this loop ends.
+        while let Some(index) = next(&msg, self, was_refused) {
+            let before = self.len();
             match self.send(index, msg) {
                 Ok(()) => return Ok(()),
                 Err(back) => msg = back,
             }
-            refusals += usize::from(self.len() == before);
+            was_refused = self.len() == before;
         }
         Err(msg)
     }

@@ -204,6 +204,9 @@ impl Root {
         if !matches!(slot.state(), ChildState::Up | ChildState::Starting) {
             return self.note_end(id, fault, turn);
         }
+        // A child whose start fails must not keep a request to stop waiting for ever.
+        let is_awaited =
+            slot.state() == ChildState::Starting && (self.is_stop_wanted || slot.is_to_leave());
         let (name, decision) = (slot.policy.name.clone(), slot.decide(fault));
         if decision == Decision::Resume && !is_to_be_stopped {
             slot.member.job(Job::Resume, turn);
@@ -214,6 +217,10 @@ impl Root {
             return self.note_end(id, fault, turn);
         }
         match decision {
+            Decision::Restart if is_awaited => {
+                self.note_end(id, fault, turn);
+                self.doom(id);
+            }
             Decision::Restart => self.restart(id, &name, fault, turn),
             Decision::Escalate => {
                 self.note(id, fault, Consequence::GivenUp, turn);

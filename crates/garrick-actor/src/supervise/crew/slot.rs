@@ -80,6 +80,13 @@ impl Slot {
         self.state
     }
 
+    /// Returns true if somebody waits until the child has stopped for good ([`Tree::remove`]).
+    ///
+    /// [`Tree::remove`]: crate::supervise::Tree::remove
+    pub(in crate::supervise) fn is_to_leave(&self) -> bool {
+        !self.waiters.is_empty()
+    }
+
     /// Returns the supervisor's decision about a fault of the child. An actor that failed while it
     /// was being started cannot resume. Such an actor is restarted instead, or stopped if its
     /// policy allows no restart.
