@@ -9,7 +9,7 @@ use std::thread;
 use garrick::mailbox::{CapacityError, Mailbox, OnFull, TrySendError, Workload};
 use garrick::supervise::Ended;
 use garrick::{Actor, Address, Context, Local, Next, SendError, System, behavior};
-use garrick_testkit::wait;
+use garrick_testkit::{ends_alone, wait};
 
 /// Returns an actor that passes on its messages.
 fn teller(told: Sender<u32>) -> impl Actor<Msg = u32> + Send {
@@ -124,6 +124,24 @@ fn a_future_waits_for_room_and_may_be_dropped() {
     assert_eq!(patient.as_mut().poll(&mut cx), Poll::Ready(Ok(())));
     local.run();
     assert_eq!(all(&heard), [1, 2]);
+}
+
+#[test]
+fn a_thread_does_not_wait_for_an_actor_that_only_it_runs() {
+    ends_alone(|| {
+        let (local, inlet, heard) = stand(2, OnFull::Wait);
+        inlet.send(1).unwrap();
+        inlet.send(2).unwrap();
+        assert_eq!(inlet.send(3), Err(SendError(3)));
+        assert_eq!(inlet.send_blocking(4), Err(SendError(4)));
+        let mapped = inlet.clone().contramap(|n: u32| n + 1);
+        assert_eq!(mapped.send(5), Err(SendError(5)));
+        local.run();
+        assert_eq!(all(&heard), [1, 2]);
+        mapped.send(6).unwrap();
+        local.run();
+        assert_eq!(all(&heard), [7]);
+    });
 }
 
 #[test]
@@ -330,6 +348,85 @@ fn an_undone_turn_takes_its_message_and_no_other_out_of_the_ranks() {
     (1..=5).for_each(|n| inlet.send(n).unwrap());
     local.run();
     assert_eq!(all(&heard), [5, 4, 3, 2, 1]);
+}
+
+#[test]
+fn an_urgent_message_overtakes_all_that_wait() {
+    let local = Local::new().unwrap();
+    let (told, heard) = channel();
+    let mut urgent = Some(1_000);
+    let actor = behavior(move |n: u32, cx| {
+        told.send(n).unwrap();
+        // This message arrives while 99 others wait.
+        if let Some(urgent) = urgent.take() {
+            cx.send(&cx.address(), urgent).unwrap();
+        }
+        // The effects of each second turn are discarded.
+        if n % 2 == 0 {
+            Next::Undo
+        } else {
+            Next::Continue
+        }
+    });
+    let rank = |n: &u32| i64::from(*n);
+    let mailbox = Mailbox::priority(rank);
+    let inlet = local.actor(actor).mailbox(mailbox).spawn();
+    (0..100).for_each(|n| inlet.send(n).unwrap());
+    local.run();
+    let handled = all(&heard);
+    assert_eq!(handled[..3], [99, 1_000, 98]);
+    assert!(handled[2..].iter().rev().copied().eq(0..99));
+}
+
+#[test]
+fn a_stop_comes_after_all_earlier_messages_and_before_all_later_ones() {
+    for undone in [false, true] {
+        for mailbox in [
+            Mailbox::unbounded(),
+            Mailbox::bounded(5, OnFull::Fail).unwrap(),
+            Mailbox::bounded(5, OnFull::DropOldest).unwrap(),
+            Mailbox::priority(|n: &u32| -i64::from(*n)),
+        ] {
+            let local = Local::new().unwrap();
+            let (told, heard) = channel();
+            let actor = behavior(move |n: u32, _| {
+                told.send(n).unwrap();
+                if undone { Next::Undo } else { Next::Continue }
+            });
+            let inlet = local.actor(actor).mailbox(mailbox).spawn();
+            // An actor sends the messages, so that they are in order in all mailboxes.
+            let to = inlet.clone();
+            let sender = local.spawn(behavior(move |(), cx| {
+                (1..=3).for_each(|n| cx.send(&to, n).unwrap());
+                to.stop();
+                cx.send(&to, 4).unwrap();
+                Next::Continue
+            }));
+            sender.send(()).unwrap();
+            local.run();
+            assert_eq!(all(&heard), [1, 2, 3]);
+            assert!(inlet.is_stopped());
+            assert_eq!(local.handle().dead_letters(), 1);
+        }
+    }
+}
+
+#[test]
+fn a_stop_from_outside_loses_no_message() {
+    for mailbox in [
+        Mailbox::bounded(5, OnFull::DropOldest).unwrap(),
+        Mailbox::priority(|n: &u32| -i64::from(*n)),
+    ] {
+        let local = Local::new().unwrap();
+        let (told, heard) = channel();
+        let inlet = local.actor(teller(told)).mailbox(mailbox).spawn();
+        (1..=3).for_each(|n| inlet.send(n).unwrap());
+        inlet.stop();
+        local.run();
+        assert_eq!(all(&heard), [1, 2, 3]);
+        assert!(inlet.is_stopped());
+        assert_eq!(local.handle().dead_letters(), 0);
+    }
 }
 
 #[test]

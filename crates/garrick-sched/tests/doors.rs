@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use common::does;
 use garrick_sched::{
-    Address, Door, Flow, Here, Reply, SendError, Sponsor, TaskId, Turn, audit, door, in_turn,
+    Address, Door, Flow, Here, Reply, SendError, Sponsor, Task, TaskId, Turn, audit, door, in_turn,
 };
 use garrick_testkit::{ByHand, OnDrop, alone, ends_alone, fail, silence_panics, wait};
 
@@ -343,6 +343,45 @@ fn an_undone_answer_to_a_door_is_refused_even_if_nobody_else_holds_the_door() {
             here.run();
             assert_eq!(heard.try_iter().collect::<Vec<_>>(), [99]);
         }
+        assert_eq!(audit(), before);
+    });
+}
+
+/// A task that answers and panics when it is asked if it stops.
+struct LastWords(Option<Reply<u32>>);
+
+impl Task for LastWords {
+    type Message = ();
+
+    fn receive(&mut self, (): (), _: &Turn<'_, ()>) -> Flow {
+        Flow::Continue
+    }
+
+    fn stops(&mut self) -> bool {
+        self.0.take().expect("asked once").send(1);
+        fail()
+    }
+}
+
+#[test]
+fn an_answer_between_turns_is_given_once_although_a_panic_follows() {
+    ends_alone(|| {
+        silence_panics();
+        let before = audit();
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let ear = door(Passes(move |n| {
+            told.send(n).unwrap();
+            Ok(())
+        }));
+        // The last reference to the door is that of the reply.
+        let reply = Reply::to_task(ear, |answer: Result<u32, _>| answer.unwrap_or(99));
+        let task = here.spawn(LastWords(Some(reply)));
+        task.stop();
+        here.run();
+        assert!(task.is_stopped());
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1]);
+        drop((task, here));
         assert_eq!(audit(), before);
     });
 }

@@ -124,10 +124,13 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     /// Type of the messages that arrive at the actor's side of the mailbox.
     type Arrival: Send + 'static;
 
-    /// Processes a message that has arrived. Returns the next step. If the way is closed and still
-    /// has messages, the actor must get another arrival, even if the turn is undone.
+    /// Processes a message that has arrived. Returns the next step.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
+
+    /// Called when the actor has handled a message, in the same turn. If the way still has messages
+    /// or is closed, the actor must get another arrival, even if the turn is undone.
+    fn handled(&mut self, cx: &Context<'_, Self::Arrival>);
 
     /// Closes the mailbox: accepts no more messages, because the actor has been asked to stop. The
     /// messages that are stored now are still handled.
@@ -178,7 +181,9 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
             Arrived::Handle(message, front) => match &mut self.actor {
                 Some(actor) => {
                     let turn = cx.turn().seen_as(&front);
-                    actor.receive(message, &mut Context::new(&turn)).into_next()
+                    let outcome = actor.receive(message, &mut Context::new(&turn));
+                    self.way.handled(cx);
+                    outcome.into_next()
                 }
                 None => Next::Stop,
             },

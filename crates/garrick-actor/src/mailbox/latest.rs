@@ -214,17 +214,17 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
             Order::Handle(front) => front,
         };
         self.orders -= 1;
-        let (oldest, is_closed) = {
-            let mut waiting = self.shared.lock();
-            (waiting.queue.pop_front(), waiting.is_over)
-        };
-        if is_closed {
-            // The answer to a reply arrives even if this turn is undone.
-            Reply::<()>::to_task(cx.address(), |_| Order::Close).send(());
-        }
+        let oldest = self.shared.lock().queue.pop_front();
         oldest.map_or(Arrived::Nothing, |(_, message)| {
             Arrived::Handle(message, front)
         })
+    }
+
+    fn handled(&mut self, cx: &Context<'_, Order<M>>) {
+        if self.shared.lock().is_over {
+            // The answer to a reply arrives even if this turn is undone.
+            Reply::<()>::to_task(cx.address(), |_| Order::Close).send(());
+        }
     }
 
     fn close(&mut self) {

@@ -45,7 +45,9 @@ pub enum OnFull {
     /// [`Address::send`] blocks the thread.
     ///
     /// An actor must not wait during a turn. If the mailbox is full, a message that is sent during
-    /// a turn is returned to the sending actor, as with [`OnFull::Fail`].
+    /// a turn is returned to the sending actor, as with [`OnFull::Fail`]. A thread that alone runs
+    /// the receiving actor, such as the thread of a [`Local`](crate::Local), gets its message back,
+    /// too: it would wait for itself.
     Wait,
     /// The message is returned to the sender.
     Fail,
@@ -56,7 +58,12 @@ pub enum OnFull {
     ///
     /// A message that is sent during a turn is in transit until the receiving actor adds it to the
     /// queue. The number of messages in transit is limited to the capacity or to 1,024, whichever
-    /// is larger. Beyond this limit, new messages are dropped.
+    /// is larger. Beyond this limit, new messages are dropped. A message that is sent outside of
+    /// turns can overtake messages in transit from the same actor, for example a message that is
+    /// sent during [`Context::blocking`](crate::Context::blocking).
+    ///
+    /// This also applies to answers, messages of timers, and messages from the stash of the actor.
+    /// Such a mailbox may drop them.
     DropOldest,
 }
 

@@ -3,9 +3,9 @@
 //! When a message arrives, the actor inserts it into a heap. As long as the heap is not empty, one
 //! `Go` is on its way to the actor. The `Go` waits behind all messages that have arrived earlier. So
 //! when the actor handles a `Go`, the actor has already inserted all of these messages into the
-//! heap. The actor then takes the message with the highest rank out of the heap, sends itself the
-//! next `Go`, and handles the message. The next `Go` arrives after the turn, and so behind all
-//! messages that have arrived in the meantime.
+//! heap. The actor then takes the message with the highest rank out of the heap, handles it, and
+//! sends itself the next `Go`. The next `Go` arrives after the turn, and so behind all messages that
+//! have arrived in the meantime.
 //!
 //! A turn that is undone discards what it has sent. So the `Go` is sent as the answer to a
 //! [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead, which has the
@@ -134,14 +134,17 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
             }
             Ranked::Go => {
                 self.goes = false;
-                let Some(highest) = self.heap.pop() else {
-                    return Arrived::Nothing;
-                };
-                if !self.heap.is_empty() || self.is_closed {
-                    self.go(cx);
-                }
-                Arrived::Handle(highest.message, highest.front)
+                let highest = self.heap.pop();
+                highest.map_or(Arrived::Nothing, |entry| {
+                    Arrived::Handle(entry.message, entry.front)
+                })
             }
+        }
+    }
+
+    fn handled(&mut self, cx: &Context<'_, Ranked<M>>) {
+        if !self.heap.is_empty() || self.is_closed {
+            self.go(cx);
         }
     }
 

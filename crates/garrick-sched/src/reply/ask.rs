@@ -214,17 +214,9 @@ impl<R: 'static> Ask<R> {
     /// This is the case if this thread runs a simulation. It is also the case if only this thread
     /// runs the worker of the asked task, and the ready stack of this worker is not empty.
     fn waits_for_itself(&self) -> bool {
-        if simulates_here() {
-            return true;
-        }
-        if self.asked == Home::NOBODY {
-            return false;
-        }
-        let remote = Remote::of(self.asked);
-        // If a seat accepts guests, only threads of its sponsor run tasks permanently. A thread
-        // that serves no sponsor is not one of them.
-        let may_be = !remote.has_guests() || current::serves_any();
-        may_be && remote.ready.has_some() && remote.is_this_thread()
+        let has_work = || Remote::of(self.asked).ready.has_some();
+        simulates_here()
+            || self.asked != Home::NOBODY && has_work() && current::is_only_runner(self.asked)
     }
 
     /// Returns true if the answer has come.

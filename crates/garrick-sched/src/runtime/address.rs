@@ -104,7 +104,8 @@ impl<M: 'static> Address<M> {
     ///
     /// # Errors
     /// Returns the message if the receiving task is known to have stopped, or if the message is not
-    /// accepted for another reason ([`SendError`]). If the task stops after the message was
+    /// accepted for another reason ([`SendError`]). Does not block but returns the message if only
+    /// the calling thread runs the task, because this thread would wait for itself. If the task stops after the message was
     /// accepted and before it was handled, the message is dropped and counted as a dead letter.
     // Inlined, so that the message is created where it is put. Otherwise it is copied just after
     // its fields were written, and the copy waits for the store buffer.

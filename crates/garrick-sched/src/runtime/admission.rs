@@ -4,6 +4,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::Arc;
 
+use crate::cell::Home;
 use crate::remote::Wake;
 use crate::runtime::address::{Address, SendError};
 use crate::runtime::current;
@@ -102,7 +103,9 @@ impl<M: 'static> Address<M> {
     ///
     /// # Errors
     /// Returns the message if the task has stopped, or if the message is not accepted for a reason
-    /// other than a full mailbox ([`SendError`]).
+    /// other than a full mailbox ([`SendError`]). Also returns the message if the mailbox is full
+    /// and only the calling thread runs the task, for example if the task belongs to a
+    /// [`Here`](crate::Here) of this thread. Otherwise, the thread would wait for itself.
     ///
     /// # Panics
     /// Panics if called during a turn. The call would block the worker, and the receiving task
@@ -116,6 +119,9 @@ impl<M: 'static> Address<M> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
         };
+        if current::is_only_runner(self.keeper()) {
+            return Err(SendError(message));
+        }
         match self.place_blocking() {
             Some(place) => self.send_in(place, message),
             None => self.send(message),
@@ -231,6 +237,17 @@ impl<M: 'static> Address<M> {
     /// Returns the [`Room`] of the mailbox like [`Address::room`], but as a reference.
     pub(super) fn any_room(&self) -> Option<&Arc<Room>> {
         self.own_room().or_else(|| self.gauged()?.room())
+    }
+
+    /// Returns the worker of the task with the bounded mailbox. Returns [`Home::NOBODY`] if this is
+    /// the address of a door, because the worker of the task behind it is not known.
+    pub(super) fn keeper(&self) -> Home {
+        let cell = self.cell();
+        if cell.is_door() {
+            Home::NOBODY
+        } else {
+            cell.home()
+        }
     }
 
     /// Tells the task that a sender is waiting for a place in its mailbox.

@@ -20,7 +20,7 @@ use std::marker::PhantomPinned;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, Kind};
+use crate::cell::{CellPtr, Home, Kind};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::address::{Address, SendError, deliver_note};
@@ -128,9 +128,11 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
-/// Returns true if the caller is allowed to block its thread until the mailbox has a place.
-pub(super) fn may_wait(room: &Room) -> bool {
-    room.when_full() == WhenFull::Wait && !current::in_turn()
+/// Returns true if the caller is allowed to block its thread until the mailbox has a place. `home`
+/// is the worker of the task. Only the caller may run this worker. Then the place never becomes
+/// free while the caller waits.
+pub(super) fn may_wait(room: &Room, home: Home) -> bool {
+    room.when_full() == WhenFull::Wait && !current::in_turn() && !current::is_only_runner(home)
 }
 
 /// Drops or returns a message for which there is no room, as the policy of the mailbox demands.
@@ -191,7 +193,7 @@ impl Worker {
     pub(super) fn send_in_place<M: 'static>(
         &self,
         cell: CellPtr,
-        room: &Room,
+        room: &Arc<Room>,
         message: M,
         is_answer: bool,
     ) -> Result<(), SendError<M>> {
@@ -227,7 +229,7 @@ impl<M: 'static> Address<M> {
         if is_answer {
             room.take_anyway();
         } else if room.take_some(|_| 1) == 0 {
-            if !may_wait(room) {
+            if !may_wait(room, cell.home()) {
                 return overflow(room, message).map(|()| Wake::NOBODY);
             }
             room.wait_for_place(|| self.nudge());

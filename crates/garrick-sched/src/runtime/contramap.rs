@@ -38,7 +38,7 @@ where
         };
         let place = match room.try_take() {
             Some(place) => place,
-            None if may_wait(room) => {
+            None if may_wait(room, self.to.keeper()) => {
                 room.wait_for_place(|| self.to.nudge_keeper());
                 Place::of(room.clone())
             }

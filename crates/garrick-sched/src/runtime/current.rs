@@ -10,7 +10,9 @@ use garrick_core::prim::CellKey;
 use garrick_core::thread_values;
 
 use crate::cell::Home;
+use crate::hooks::simulates_here;
 use crate::pool::Pool;
+use crate::remote::Remote;
 use crate::runtime::sponsor::Shared;
 use crate::runtime::worker::Worker;
 
@@ -98,6 +100,22 @@ pub(crate) fn serves_at(sponsor: *const ()) -> bool {
 /// Returns true if this thread belongs to a worker, even outside of turns.
 pub(crate) fn serves_any() -> bool {
     in_turn() || !SERVES.get().is_null()
+}
+
+/// Returns true if only the calling thread runs the tasks of the worker `home`, so that this thread
+/// must not wait for one of these tasks. Also returns true if this thread runs a simulation.
+pub(crate) fn is_only_runner(home: Home) -> bool {
+    if simulates_here() {
+        return true;
+    }
+    if home == Home::NOBODY {
+        return false;
+    }
+    let remote = Remote::of(home);
+    // If a seat accepts guests, only threads of its sponsor run tasks permanently. A thread that
+    // serves no sponsor is not one of them.
+    let may_be = !remote.has_guests() || serves_any();
+    may_be && remote.is_this_thread()
 }
 
 /// Guard that marks this thread as belonging to a worker.

@@ -63,7 +63,7 @@ impl Freed {
     fn give_back(&mut self, room: NonNull<Room>, count: usize) {
         // SAFETY: what the purse has of a room keeps it there (see the module).
         if count > 0 && unsafe { room.as_ref() }.give_back_quietly(count) {
-            // SAFETY: as above. Each room is made by an `Arc`.
+            // SAFETY: as above. The pointer came from `Arc::as_ptr`.
             let room = unsafe {
                 Arc::increment_strong_count(room.as_ptr());
                 Arc::from_raw(room.as_ptr())
@@ -88,13 +88,13 @@ impl Purse {
     /// room has no free place.
     ///
     /// # Safety
-    /// The room is in an `Arc`. If a place was taken, the room must exist until the message is sent
+    /// If a place was taken, the room must exist until the message is sent
     /// or the place is [put back](Self::put_back). The sent message must keep the room alive until
     /// the turn is over.
     #[inline]
-    pub(crate) unsafe fn take(&self, room: &Room) -> bool {
+    pub(crate) unsafe fn take(&self, room: &Arc<Room>) -> bool {
         let left = self.left.get();
-        if ptr::eq(self.last.get(), room) && left > 0 {
+        if ptr::eq(self.last.get(), Arc::as_ptr(room)) && left > 0 {
             self.left.set(left - 1);
             return true;
         }
@@ -102,7 +102,7 @@ impl Purse {
     }
 
     #[inline(never)]
-    fn take_more(&self, room: &Room) -> bool {
+    fn take_more(&self, room: &Arc<Room>) -> bool {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
         if last.left == 0 {
@@ -126,7 +126,7 @@ impl Purse {
     ///
     /// # Safety
     /// The requirements of [`Purse::take`] apply.
-    pub(crate) unsafe fn add(&self, room: &Room) {
+    pub(crate) unsafe fn add(&self, room: &Arc<Room>) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
         last.taken += 1;
@@ -134,7 +134,7 @@ impl Purse {
     }
 
     /// Takes back a place in a mailbox, because the message for which it was taken is not sent.
-    pub(crate) fn put_back(&self, room: &Room) {
+    pub(crate) fn put_back(&self, room: &Arc<Room>) {
         let mut held = self.held.borrow_mut();
         let last = self.turn_to(&mut held, room);
         debug_assert!(last.taken > last.left, "the place was taken just now");
@@ -149,15 +149,17 @@ impl Purse {
 
     /// Makes the entry of `room` the last entry of [`Purse::held`]. Adds an entry if the search
     /// finds none.
-    fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Room) -> &'a mut Held {
+    fn turn_to<'a>(&self, held: &'a mut Vec<Held>, room: &Arc<Room>) -> &'a mut Held {
         self.used.set(true);
         self.note_left(held);
         let end = held.len();
         let mut newest = (0..end).rev().take(ROOMS_SEARCHED);
+        // A pointer to the whole `Arc`, from which `Freed` makes another `Arc`.
+        let room = Arc::as_ptr(room).cast_mut();
         match newest.find(|&at| ptr::eq(held[at].room.as_ptr(), room)) {
             Some(at) => held.swap(at, end - 1),
             None => held.push(Held {
-                room: NonNull::from(room),
+                room: NonNull::new(room).unwrap_or_else(|| unreachable!("an `Arc` is not null")),
                 taken: 0,
                 left: 0,
             }),

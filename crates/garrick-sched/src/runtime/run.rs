@@ -303,6 +303,8 @@ fn stops<T: Task>(cell: CellPtr, worker: &Worker) -> bool {
     // SAFETY: the cell is ours, and its task, of type `T`, is in no turn.
     let stops = quiet::call(|| unsafe { task_of::<T>(cell).as_mut() }.stops());
     worker.commit();
+    // What was committed must not be undone because of the panic.
+    worker.begin_pause();
     stops.unwrap_or_else(|panic| panic.resume())
 }
 

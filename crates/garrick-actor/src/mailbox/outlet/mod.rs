@@ -94,6 +94,9 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
         Arrived::Nothing
     }
 
+    /// Does nothing: no actor handles the messages.
+    fn handled(&mut self, _: &Context<'_, Held<M>>) {}
+
     fn is_message(_: &Held<M>) -> bool {
         true
     }
