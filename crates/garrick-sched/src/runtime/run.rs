@@ -521,6 +521,7 @@ fn finish<T: Task>(cell: CellPtr, worker: &Worker) {
         let has_begun_count = !has_destructor && !is_observed;
         return free_with_calls::<T>(cell, worker, has_begun_count);
     }
+    cell.condemn_at(worker.home);
     // SAFETY: nobody can reach the cell, which is ours; its task has no destructor.
     unsafe { free::<T>(cell, worker) };
 }
