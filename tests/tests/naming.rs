@@ -4,6 +4,7 @@
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
+use garrick::mailbox::{Mailbox, OnFull};
 use garrick::naming::{
     DeadLetter, DeadLetters, EventStream, Key, Listing, LookupError, RegisterError, Registry,
 };
@@ -219,6 +220,31 @@ fn a_subscriber_hears_who_serves_and_then_every_change() {
     receptionist.serve(&KEY, &a).unwrap();
     local.run();
     assert_eq!(heard.try_iter().count(), 0);
+}
+
+#[test]
+fn a_subscriber_whose_mailbox_is_full_receives_its_first_list() {
+    const KEY: Key<u32> = Key::new("numbers");
+    let local = Local::new().unwrap();
+    let receptionist = Receptionist::spawn(&local.handle()).unwrap();
+    let (a, _) = collect::<u32>(&local);
+    receptionist.serve(&KEY, &a).unwrap();
+    local.run();
+    // The subscriber is in a system that does not run yet.
+    let other = Local::new().unwrap();
+    let (told, heard) = mpsc::channel();
+    let subscriber = behavior(move |listing: Listing<u32>, _| {
+        told.send(listing).unwrap();
+        Next::Continue
+    });
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let subscriber = other.actor(subscriber).mailbox(mailbox).spawn();
+    subscriber.send(Listing::Removed(a.clone())).unwrap();
+    receptionist.subscribe(&KEY, &subscriber).unwrap();
+    local.run();
+    other.run();
+    let expected = [Listing::Removed(a.clone()), Listing::Present(vec![a])];
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -1,10 +1,12 @@
-//! Tests that cancelled watches do not pile up in the watched actor, for each kind of address.
+//! Tests that watches and links do not pile up in an actor that lives longer than others, for each
+//! kind of address, and that notices arrive in full mailboxes.
 #![forbid(unsafe_code)]
 
 mod common;
 
 use garrick_actor::mailbox::{Mailbox, OnFull};
-use garrick_actor::{Actor, Address, Context, Incoming, Local};
+use garrick_actor::{Actor, Address, Context, Incoming, Local, Next, behavior};
+use garrick_sched::audit;
 use garrick_testkit::notices_kept;
 
 /// Number of watches that are cancelled.
@@ -57,4 +59,58 @@ fn cancelled_watches_of_an_async_actor_do_not_pile_up() {
         .spawn(|mut mailbox: Incoming<u32>| async move { while mailbox.recv().await.is_some() {} });
     watch_and_cancel(&local, &idle);
     watch_and_cancel(&local, &idle.contramap(|n: u32| n));
+}
+
+#[test]
+fn links_of_ended_actors_do_not_pile_up() {
+    /// Maximum number of blocks: those that the survivor keeps, and those of other tests.
+    const ENDED_MAX: u64 = KEPT_MAX as u64 + 50;
+
+    let (_, local) = common::local();
+    let survivor = local.spawn(Idle);
+    let before = audit().cells;
+    for _ in 0..WATCHES {
+        let survivor = survivor.clone();
+        let mortal = behavior(move |_: u32, cx| {
+            cx.link(&survivor);
+            Next::Stop
+        });
+        local.spawn(mortal).send(0).unwrap();
+        local.run();
+    }
+    let kept = audit().cells.saturating_sub(before);
+    assert!(kept <= ENDED_MAX, "the blocks of {kept} ended actors");
+    assert!(!survivor.is_stopped());
+}
+
+/// Watches another actor, and then receives the notice of its end.
+enum Widow {
+    Watch(Address<u32>),
+    Fill,
+    Ended,
+}
+
+#[test]
+fn a_notice_arrives_in_a_full_mailbox() {
+    for on_full in [OnFull::Wait, OnFull::Fail, OnFull::DropNewest] {
+        let (_, local) = common::local();
+        let mortal = local.spawn(behavior(|_: u32, _| Next::Stop));
+        let widow = behavior(|msg: Widow, cx| match msg {
+            Widow::Watch(whom) => {
+                let _ = cx.watch(&whom, |_| Widow::Ended);
+                Next::Continue
+            }
+            Widow::Fill => Next::Continue,
+            Widow::Ended => Next::Stop,
+        });
+        let mailbox = Mailbox::bounded(1, on_full).unwrap();
+        let widow = local.actor(widow).mailbox(mailbox).spawn();
+        widow.send(Widow::Watch(mortal.clone())).unwrap();
+        local.run();
+        // The end comes before the widow has handled the message that fills its mailbox.
+        mortal.send(0).unwrap();
+        widow.send(Widow::Fill).unwrap();
+        local.run();
+        assert!(widow.is_stopped(), "{on_full:?}");
+    }
 }
