@@ -13,7 +13,7 @@ use std::time::Duration;
 use common::settle;
 use garrick_actor::error::NoReceiveTimeout;
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
-use garrick_actor::{Actor, Address, Context, Local, Next, behavior};
+use garrick_actor::{Actor, Address, Context, Handle, Local, Next, System, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
 
 /// An actor that counts how often its receive timeout has passed.
@@ -252,4 +252,38 @@ fn an_actor_without_one_is_told_its_mistake() {
     plain.send(()).unwrap();
     settle(&local);
     assert_eq!(local.handle().failures(), 0);
+}
+
+#[test]
+fn an_actor_that_has_moved_is_told_though_its_old_system_has_ended() {
+    let (clock, near) = common::local();
+    let far = System::builder().world(clock.clone()).local().unwrap();
+    let silences = Arc::new(AtomicU32::new(0));
+    let told = Arc::clone(&silences);
+    let hermit = behavior(move |msg: Msg, _| {
+        if let Msg::Silence = msg {
+            told.fetch_add(1, Relaxed);
+        }
+    });
+    let handle = near.handle();
+    let hermit = handle.actor(hermit);
+    let hermit = hermit.receive_timeout(ms(10), || Msg::Silence);
+    let hermit = hermit.spawn().unwrap();
+    settle(&near);
+    let to = hermit.clone();
+    let mover = near.spawn(behavior(move |far: Handle, cx| {
+        cx.send_on(&far, &to, Msg::Knock).unwrap();
+    }));
+    mover.send(far.handle()).unwrap();
+    settle(&near);
+    settle(&far);
+    drop(near);
+    hermit.send(Msg::Knock).unwrap();
+    settle(&far);
+    clock.advance(ms(9));
+    settle(&far);
+    assert_eq!(silences.load(Relaxed), 0);
+    clock.advance(ms(2));
+    settle(&far);
+    assert_eq!(silences.load(Relaxed), 1);
 }

@@ -59,7 +59,7 @@ pub use {
     runtime::address::{Address, SendError},
     runtime::admission::TrySendError,
     runtime::batch::BatchError,
-    runtime::door::{Door, door},
+    runtime::door::{Door, Relay, door},
     runtime::sponsor::{
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
         StartError,

@@ -347,6 +347,28 @@ fn an_undone_answer_to_a_door_is_refused_even_if_nobody_else_holds_the_door() {
     });
 }
 
+#[test]
+fn a_long_chain_of_doors_is_dropped_on_a_small_stack() {
+    ends_alone(|| {
+        let before = audit();
+        let here = Here::new_here().unwrap();
+        let (told, heard) = channel();
+        let last = here.spawn(does(move |n: u32, _: &Turn<'_, u32>| {
+            told.send(n).unwrap();
+            Flow::Continue
+        }));
+        let chain = (0..100_000).fold(last.contramap(|n| n), |to, _| increments(to));
+        let small = thread::Builder::new().stack_size(64 * 1024);
+        let dropper = small.spawn(move || drop(chain)).unwrap();
+        dropper.join().unwrap();
+        last.send(7).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [7]);
+        drop((last, here));
+        assert_eq!(audit(), before);
+    });
+}
+
 /// A task that answers and panics when it is asked if it stops.
 struct LastWords(Option<Reply<u32>>);
 

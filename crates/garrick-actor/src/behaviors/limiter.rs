@@ -10,11 +10,12 @@
 //!       <--- tokens missing --->  the time at which the bucket would be full
 //! ```
 
+use std::any::type_name;
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
-use garrick_sched::{Address, Nanos, nanos};
+use garrick_sched::{Address, Nanos, count_left_letters, nanos};
 
 use super::front::Front;
 use crate::model::actor::Actor;
@@ -197,6 +198,17 @@ impl<M: Send + 'static> Actor for Core<M> {
             Entry::Pass(msg) => self.arrive(msg, cx),
             Entry::Due => self.due(cx),
         }
+    }
+
+    fn is_letter(entry: &Entry<M>) -> bool {
+        matches!(entry, Entry::Pass(_))
+    }
+}
+
+impl<M> Drop for Core<M> {
+    fn drop(&mut self) {
+        // The system ends.
+        count_left_letters(type_name::<M>, self.waiting.len() as u64);
     }
 }
 

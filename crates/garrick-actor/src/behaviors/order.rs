@@ -1,8 +1,9 @@
 //! A sequencer, which forwards numbered messages in the order of their numbers.
 
+use std::any::type_name;
 use std::collections::BTreeMap;
 
-use garrick_sched::Address;
+use garrick_sched::{Address, count_left_letters};
 
 use crate::model::actor::Actor;
 use crate::model::context::Context;
@@ -71,6 +72,13 @@ impl<M: Send + 'static> Sequencer<M> {
             due = self.early.remove(&self.next);
         }
         Next::Continue
+    }
+}
+
+impl<M> Drop for Sequencer<M> {
+    fn drop(&mut self) {
+        // The sequencer has been stopped, or the system ends.
+        count_left_letters(type_name::<M>, self.early.len() as u64);
     }
 }
 

@@ -21,7 +21,7 @@ use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
-use garrick_sched::{Address, Flow, Nanos, Task, Timer, Turn, nanos};
+use garrick_sched::{Address, Flow, Nanos, SendError, Task, Timer, Turn, nanos};
 
 use crate::beside::{Beside, Patience};
 use crate::model::context::Context;
@@ -217,17 +217,24 @@ impl<M: Send + 'static> Silence<M> {
             }
         };
         let turn = cx.turn();
-        let watchman = self.watchman.get_or_insert_with(|| {
-            turn.spawn(Watchman {
-                make: self.timeout.make.clone(),
-                armed: None,
-                timer: Timer::repeating(),
-                due: None,
-                told: false,
-            })
+        let word = match &self.watchman {
+            Some(watchman) => match turn.send(watchman, word) {
+                Ok(()) => return,
+                // The actor has moved, and the system of its watchman has ended.
+                Err(SendError(word)) => word,
+            },
+            None => word,
+        };
+        let watchman = turn.spawn(Watchman {
+            make: self.timeout.make.clone(),
+            armed: None,
+            timer: Timer::repeating(),
+            due: None,
+            told: false,
         });
         // The watchman does not stop before its system ends.
-        let _ = turn.send(watchman, word);
+        let _ = turn.send(&watchman, word);
+        self.watchman = Some(watchman);
     }
 }
 

@@ -4,7 +4,7 @@
 use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock, Weak};
 
-use garrick_sched::{Address, Door, Look, Notice, SendError, TaskId, Turn, door};
+use garrick_sched::{Address, Door, Look, Notice, Relay, SendError, TaskId, door};
 
 use super::shared::{Place, Shared, Word, tell_at};
 
@@ -152,8 +152,8 @@ impl<M: Send + 'static> Door for Gate<M> {
     const RELAYS: bool = true;
 
     #[inline]
-    fn relay(&self, message: M, turn: &Turn<'_, M>) -> Result<(), SendError<M>> {
-        self.hand_on(message, |body, word| turn.send(body, word))
+    fn relay(&self, message: M, relay: &Relay<'_>) -> Result<(), SendError<M>> {
+        self.hand_on(message, |body, word| relay.send(body, word))
     }
 
     fn stop(&self) {

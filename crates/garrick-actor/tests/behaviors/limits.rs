@@ -27,6 +27,19 @@ fn a_burst_passes_and_the_rest_follow_at_the_rate() {
 }
 
 #[test]
+fn what_waits_when_the_system_ends_is_dead_letters() {
+    let stand = Stand::new();
+    let handle = stand.handle();
+    let (target, told) = stand.listener();
+    let limiter = stand.spawn(limiter(target, ms(10)));
+    (0..3).for_each(|n| limiter.send(n).unwrap());
+    stand.run();
+    assert_eq!(heard(&told), [0]);
+    drop(stand);
+    assert_eq!(handle.dead_letters(), 2);
+}
+
+#[test]
 fn a_quiet_time_fills_the_bucket_and_no_more() {
     let stand = Stand::new();
     let (target, told) = stand.listener();

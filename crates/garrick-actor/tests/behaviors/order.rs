@@ -46,6 +46,21 @@ fn when_the_target_stops_those_that_wait_are_dead_letters() {
     assert!(sequencer.is_stopped());
 }
 
+#[test]
+fn what_waits_when_the_system_ends_is_dead_letters() {
+    let stand = Stand::new();
+    let handle = stand.handle();
+    let (target, told) = stand.listener();
+    let sequencer = stand.spawn(sequencer(target));
+    for n in [0, 2, 3] {
+        sequencer.send((n, n)).unwrap();
+    }
+    stand.run();
+    assert_eq!(heard(&told), [0]);
+    drop(stand);
+    assert_eq!(handle.dead_letters(), 2);
+}
+
 proptest! {
     #[test]
     fn any_order_comes_out_in_order(

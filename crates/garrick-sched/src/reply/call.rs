@@ -58,6 +58,9 @@ impl<M: 'static> Address<M> {
     /// [`NoReply::Dropped`]. To wait for several answers at the same time, use [`Address::ask`], or
     /// poll several calls.
     ///
+    /// The caller may run the task, and other tasks of its worker, on its own thread. So the caller
+    /// must not hold a lock that one of these tasks takes.
+    ///
     /// # Examples
     /// ```
     /// use garrick_sched::{Flow, Reply, Sponsor, Task, Turn};

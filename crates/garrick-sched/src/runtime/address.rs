@@ -14,11 +14,11 @@ use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Envelope, Header, Home, Ki
 use crate::gate::{Gate, Pass};
 use crate::parcel;
 use crate::pool::{CELL_BYTES_MAX, Pool};
-use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::current;
 use crate::runtime::departure;
 use crate::runtime::look::{Asking, Look, Looker, Looking};
+use crate::runtime::orphan::drop_orphan;
 use crate::runtime::pass;
 use crate::runtime::stage::chain_behind;
 use crate::runtime::trail::{self, Trail};
@@ -520,16 +520,8 @@ pub(crate) unsafe fn release_foreign(cell: CellPtr) {
     loop {
         match cell.drop_foreign() {
             Dropped::Counted => return,
-            Dropped::LastOfOrphan => {
-                // SAFETY: nobody else can reach it, and it has no owner.
-                unsafe {
-                    let class = crate::pool::cell_class(cell.table().block_bytes);
-                    // The value of a door, or the remains of a task that its owner has dropped.
-                    let _ = quiet::call(|| (cell.table().drop_task)(cell));
-                    current::with_pool(|pool| pool.give_cell_of_any(class, cell));
-                }
-                return;
-            }
+            // SAFETY: nobody else can reach it, and it has no owner.
+            Dropped::LastOfOrphan => return unsafe { drop_orphan(cell) },
             // SAFETY: the reference is still ours until the owner has the note.
             Dropped::WithOwner => unsafe {
                 if current::with_pool(|pool| deliver_note(pool, cell, Kind::Release)) {

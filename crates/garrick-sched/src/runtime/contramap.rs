@@ -142,6 +142,10 @@ impl<M: Send + 'static> Address<M> {
     /// runs only if there is a place for its result. If the task stops while `function` is running,
     /// the message becomes a dead letter.
     ///
+    /// An address that was converted several times runs all functions for each message. Its other
+    /// methods, such as [`Address::is_stopped`], call each other once for each conversion. So do
+    /// not convert an address again and again, for example once for each message.
+    ///
     /// # Examples
     /// ```
     /// use garrick_sched::{Flow, Here, Task, Turn};

@@ -34,6 +34,27 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Notice;
 use crate::runtime::worker::Worker;
 
+/// The ability of a relaying door ([`Door::relay`]) to send messages as a part of the sender's turn.
+/// Other operations of a turn are not available, because a message can also come from a timer,
+/// between two turns.
+#[doc(hidden)]
+#[expect(missing_debug_implementations, reason = "no user gets one")]
+pub struct Relay<'t> {
+    worker: &'t Worker,
+}
+
+impl Relay<'_> {
+    /// Sends a message like [`Turn::send`](crate::Turn::send).
+    ///
+    /// # Errors
+    /// Returns the message if the receiving task is known to have stopped, or if the message is not
+    /// accepted for another reason ([`SendError`]).
+    #[inline]
+    pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
+        self.worker.send(to, message)
+    }
+}
+
 /// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox. It
 /// also has no mutable state, because several threads may call it at the same time.
 ///
@@ -94,8 +115,8 @@ pub trait Door: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Handles a message like [`Door::pass`]. This method is called only during a turn of the
-    /// sender. An implementation must not panic, and it must not run user code.
+    /// Handles a message like [`Door::pass`], as a part of the sender's turn. An implementation must
+    /// not panic, and it must not run user code.
     ///
     /// # Errors
     /// Returns the message if the door refuses it, as in [`Door::pass`].
@@ -103,9 +124,9 @@ pub trait Door: Send + Sync + Sized + 'static {
     fn relay(
         &self,
         message: Self::Message,
-        turn: &Turn<'_, Self::Message>,
+        relay: &Relay<'_>,
     ) -> Result<(), SendError<Self::Message>> {
-        let _ = turn;
+        let _ = relay;
         Err(SendError(message))
     }
 
@@ -352,7 +373,7 @@ unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut (
             worker.cast::<Worker>().as_ref(),
         )
     };
-    match door.relay(message, &Turn::new(worker, cell)) {
+    match door.relay(message, &Relay { worker }) {
         Ok(()) => true,
         Err(SendError(message)) => {
             // SAFETY: the place was moved out of.

@@ -3,9 +3,11 @@
 //!
 //! A thread that asks and waits for the answer has nothing else to do. If no thread runs the worker
 //! of the asked task, the asker runs this worker itself until it has the answer. So no thread must
-//! be woken (README.md, seats). The asker does this only while it would otherwise wait. If the
-//! asker holds a lock, this makes no difference: the asker would also hold the lock while it waits
-//! for another thread to run the task.
+//! be woken (README.md, seats). The asker does this only while it would otherwise wait.
+//!
+//! If the asker holds a lock that the asked task takes, both wait for ever, with or without guests.
+//! If another task of the worker takes the lock, only guests wait for ever: another thread would
+//! block until the asker has its answer from a third task. `docs/turns.md` warns of this.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
