@@ -51,6 +51,8 @@
 //! - The values of a dropped worker can be stolen by the other handles.
 //! - If a send and a close happen at the same time, the value is either returned to the sender or
 //!   received.
+//! - If the waker of a waiting future panics when it is woken or dropped, the panic is ignored. No
+//!   sender, receiver or handle that is dropped notices it, and all others are woken.
 //!
 //! A worker that finds no value spins for a short time if there are spare cores, yields its core
 //! twice, and then parks. If a receive finds no value although the channel is not empty, it tries
@@ -104,6 +106,8 @@ mod hand;
 mod outside;
 mod worker;
 
+#[cfg(all(test, not(garrick_loom)))]
+mod foreign_tests;
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
 #[cfg(all(test, not(garrick_loom)))]

@@ -260,7 +260,6 @@ impl<T> Shared<T> {
         // Release: pairs with the Acquire in `is_settled`. A thread that sees us
         // settled sees what was sent before.
         self.is_settled.store(true, Release);
-        // Only threads wait for room; among the waiting receivers may be a waker that panics.
         self.room.wake_all();
         self.bell.wake_all();
         true
