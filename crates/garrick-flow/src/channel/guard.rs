@@ -30,7 +30,8 @@ impl<T> Peek<'_, T> {
     /// Panics if the guard contains fewer than `count` values.
     ///
     /// Panics if the `Drop` of a value panics. In this case, all `count` slots are freed
-    /// nevertheless, and the sender is notified.
+    /// nevertheless, and the sender is notified. If the `Drop` of another of these values panics,
+    /// too, the process aborts, as it does for a [`Vec`].
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {

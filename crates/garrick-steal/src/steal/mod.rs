@@ -39,7 +39,9 @@
 //! | `send`, `recv`, `recv_timeout` | park until there is room or a value |
 //!
 //! **Guarantees**
-//! - Each value is received once, or dropped once with the last handle.
+//! - Each value is received once, or dropped once with the last handle, even if the destructor of
+//!   another value panics. If a second destructor panics while this panic unwinds, the process
+//!   aborts, as it does for a [`Vec`].
 //! - The results "empty" and "closed" mean that all deques and the global queue were empty at one
 //!   and the same moment. If values are being moved between two of these queues during a receive,
 //!   the receive waits until the move has finished.
