@@ -242,8 +242,8 @@ impl<T> Drop for RoomSearch<'_, T> {
 ///
 /// # Panics
 ///
-/// A poll panics if the clone of the task's waker panics. If a waker panics when it is woken or
-/// dropped, the panic is ignored.
+/// Panics in `poll` if the clone of the task's waker panics. A panic of a waker that is woken or
+/// dropped is ignored.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
