@@ -129,7 +129,8 @@ impl<T> Consumer<T> {
     ///
     /// `each` is called once, or twice if the values wrap around the end of the ring. When a call
     /// returns, all slots of its slice become free. If `each` panics, the values of its slice stay
-    /// in the ring.
+    /// in the ring. If a destructor panics, the other values of the slice are dropped nevertheless.
+    /// If another destructor panics, too, the process aborts, as it does for a [`Vec`].
     ///
     /// # Examples
     ///

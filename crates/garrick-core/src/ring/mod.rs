@@ -43,6 +43,13 @@
 //! are published. Values that were consumed before the panic are gone, and the other values stay in
 //! the ring. The only exception is a [`Poke`]: if it is dropped without [`commit`](Poke::commit),
 //! the values written through it are dropped and not published.
+//!
+//! # Panics in destructors
+//!
+//! If the destructor of a value panics, the other values that are dropped with it are dropped all
+//! the same, and their slots become free. If a destructor panics while another panic unwinds, the
+//! process aborts, as it does for a [`Vec`]. This happens if the destructors of two values of a
+//! batch panic, or if a closure of [`map_batch`] panics and then the destructor of an input.
 mod spread;
 
 mod slots;

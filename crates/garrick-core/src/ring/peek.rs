@@ -63,7 +63,8 @@ impl<'a, T> Peek<'a, T> {
     /// Drops the `count` oldest values in place and frees their slots, with one store.
     ///
     /// Even if the `Drop` of a value panics, all `count` values are dropped and their slots become
-    /// free.
+    /// free. If the `Drop` of another of these values panics, too, the process aborts, as it does
+    /// for a [`Vec`].
     ///
     /// # Panics
     ///

@@ -6,7 +6,11 @@
 //!
 //! Vacant places at the end of the slab are removed immediately, and unused memory is freed in
 //! portions. Both take amortized O(1). When a removed place is created again, it starts with a
-//! generation that none of its earlier entries had.
+//! generation that none of its earlier entries had. So the generation of new places increases, too.
+//! A place that has used up half of its generations is therefore not removed any more, and neither
+//! are the places before it. It stays vacant until it is used again, and is retired when it has
+//! used up all generations. So each new place has at least 2^31 generations left, and the slab
+//! grows by at most one retired place for every 2^31 entries.
 
 use std::iter;
 
@@ -82,6 +86,9 @@ const RESERVED: u16 = u16::MAX;
 /// Value of `Entry::slot` for a vacant storage element.
 const VACANT: u16 = u16::MAX - 1;
 
+/// First generation with which a vacant storage element is not removed any more: half of the range.
+const WORN: u32 = 1 << 31;
+
 /// The slab never frees the memory for this number of entries.
 const ROOM_MIN: usize = 256;
 
@@ -91,7 +98,7 @@ pub(super) struct Slab<T> {
     /// because it is most likely in the cache.
     vacant: List,
     len: usize,
-    /// Generation of a newly appended storage element.
+    /// Generation of a newly appended storage element. Below [`WORN`].
     first_generation: u32,
 }
 
@@ -206,13 +213,13 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Removes the vacant elements at the end of the storage, and frees memory that is no longer
-    /// needed.
+    /// Removes the vacant elements at the end of the storage that are not worn, and frees memory
+    /// that is no longer needed.
     fn give_up_last(&mut self) {
         while let Some(last) = self.entries.last()
             && last.payload.is_none()
             && last.slot != RESERVED
-            && last.generation < u32::MAX
+            && last.generation < WORN
         {
             self.first_generation = self.first_generation.max(last.generation);
             self.unlink_vacant(self.entries.len() as u32 - 1);
@@ -355,5 +362,24 @@ mod tests {
         slab.entry_mut(key.index).generation = u32::MAX;
         slab.remove(key.index);
         assert_eq!((slab.entries.len(), slab.first_generation), (1, 0));
+    }
+
+    #[test]
+    fn a_worn_place_wears_out_no_other() {
+        for worn in [WORN, u32::MAX] {
+            let mut slab = Slab::new();
+            let first = slab.insert(0, 0);
+            slab.entry_mut(first.index).generation = worn - 10;
+            slab.remove(first.index);
+            let mut keys = Vec::new();
+            for number in 0..1000 {
+                let key = slab.insert(0, number);
+                assert!(keys.iter().all(|&old| slab.slot_of(old).is_none()));
+                slab.remove(key.index);
+                keys.push(key);
+            }
+            assert!(slab.entries.len() <= 2, "one is worn, and one is in use");
+            assert!(slab.first_generation < WORN);
+        }
     }
 }

@@ -3,9 +3,9 @@
 //! stages).
 
 use std::fmt;
-use std::ops::{Deref, DerefMut};
+use std::ops::Deref;
 
-use garrick_core::ring;
+use garrick_core::ring::{self, Full};
 
 use super::link::Link;
 
@@ -30,7 +30,8 @@ impl<T> Peek<'_, T> {
     /// Panics if the guard contains fewer than `count` values.
     ///
     /// Panics if the `Drop` of a value panics. In this case, all `count` slots are freed
-    /// nevertheless, and the sender is notified.
+    /// nevertheless, and the sender is notified. If the `Drop` of another of these values panics,
+    /// too, the process aborts, as it does for a [`Vec`].
     #[inline]
     #[track_caller]
     pub fn advance(&mut self, count: usize) {
@@ -79,9 +80,20 @@ impl<T: fmt::Debug> fmt::Debug for Peek<'_, T> {
 /// A guard for writing values into the free slots of a channel, in place and in order. Created by
 /// [`Sender::poke`](crate::Sender::poke).
 ///
-/// The guard dereferences to [`ring::Poke`], which has the methods for writing: `push`, `extend`,
-/// `fill_with` and `write_slice`. If the guard is dropped without [`commit`](Self::commit), the
-/// written values are dropped and not sent.
+/// The guard dereferences to [`ring::Poke`], which counts the written values and the remaining
+/// slots. If the guard is dropped without [`commit`](Self::commit), the written values are dropped
+/// and not sent.
+///
+/// The ring buffer's own guard cannot be borrowed mutably. Otherwise the guards of two channels
+/// could be swapped, and each channel would count the values of the other:
+///
+/// ```compile_fail,E0596
+/// let mut graph = garrick_flow::Graph::new();
+/// let (mut small, _small) = graph.channel::<u32>(1).unwrap();
+/// let (mut large, _large) = graph.channel::<u32>(64).unwrap();
+/// let (mut one, mut other) = (small.poke(1), large.poke(64));
+/// std::mem::swap(&mut *one, &mut *other);
+/// ```
 #[must_use = "written values are sent only by `commit`"]
 pub struct Poke<'a, T> {
     /// The guard for writing into the ring buffer of the channel.
@@ -91,6 +103,43 @@ pub struct Poke<'a, T> {
 }
 
 impl<T> Poke<'_, T> {
+    /// Writes `value` into the next slot.
+    ///
+    /// # Errors
+    ///
+    /// Returns the value in [`Full`] if all slots of this guard have been written.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), Full<T>> {
+        self.ring.push(value)
+    }
+
+    /// Calls `make` for each slot that is not yet written, and writes the result into the slot.
+    /// Returns the number of slots written.
+    #[inline]
+    pub fn fill_with(&mut self, make: impl FnMut() -> T) -> usize {
+        self.ring.fill_with(make)
+    }
+
+    /// Writes the items of `values` into the slots that are not yet written, until there are no
+    /// more items or no more slots. Returns the number of items written.
+    ///
+    /// The iterator is advanced only if there is a slot for its next item. To keep the remaining
+    /// items, pass `&mut iterator`.
+    #[inline]
+    pub fn extend(&mut self, values: impl IntoIterator<Item = T>) -> usize {
+        self.ring.extend(values)
+    }
+
+    /// Writes copies of the first elements of `values` into the slots that are not yet written, as
+    /// many as fit. Returns the number of values written.
+    #[inline]
+    pub fn write_slice(&mut self, values: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        self.ring.write_slice(values)
+    }
+
     /// Sends the written values, and returns their number. If the receiver is waiting for these
     /// values, it is woken.
     #[inline]
@@ -109,13 +158,6 @@ impl<'a, T> Deref for Poke<'a, T> {
     #[inline]
     fn deref(&self) -> &Self::Target {
         &self.ring
-    }
-}
-
-impl<T> DerefMut for Poke<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.ring
     }
 }
 

@@ -13,9 +13,10 @@ use super::{Receiver, Sender};
 /// # Panics
 ///
 /// Panics if `map` panics. The results that `map` returned before the panic are sent, and the
-/// values that they were computed from are dropped. The value for which `map` panicked stays in the
-/// channel as the oldest value. So each value either was mapped and sent once, or is still in the
-/// channel. A [`restarting`](crate::restarting) stage continues with the value for which `map`
+/// values that they were computed from are dropped. If the `Drop` of one of these values panics,
+/// too, the process aborts, as it does for a [`Vec`]. The value for which `map` panicked stays in
+/// the channel as the oldest value. So each value either was mapped and sent once, or is still in
+/// the channel. A [`restarting`](crate::restarting) stage continues with the value for which `map`
 /// panicked.
 ///
 /// # Examples

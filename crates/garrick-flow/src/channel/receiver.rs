@@ -60,6 +60,10 @@ impl<T> Receiver<T> {
     /// slice. Otherwise `each` is called twice, with two slices. If there are no values, `each` is
     /// not called. If `each` panics, the values of its slice and all later values stay in the
     /// channel.
+    ///
+    /// If the `Drop` of a value panics, the other values of its slice are dropped nevertheless. If
+    /// the `Drop` of another of these values panics, too, the process aborts, as it does for a
+    /// [`Vec`].
     #[inline]
     pub fn consume_batch(&mut self, max: usize, each: impl FnMut(&[T])) -> usize {
         self.moving().consume_batch(max, each)

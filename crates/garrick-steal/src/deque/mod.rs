@@ -26,6 +26,9 @@
 //!      (a claim not yet confirmed), and tail too far to the left (a pop not yet confirmed).
 //! ```
 //!
+//! If the destructor of a remaining value panics, the other values are dropped all the same. If a
+//! second destructor panics while this panic unwinds, the process aborts, as it does for a [`Vec`].
+//!
 //! # Examples
 //!
 //! ```

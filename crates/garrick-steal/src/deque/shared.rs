@@ -87,12 +87,13 @@ impl<T> Shared<T> {
         distance(self.head.load(Relaxed), self.tail.load(Relaxed))
     }
 
-    /// Returns true if all values have been popped, or copied out by thieves.
+    /// Returns true if all values have been popped, or copied out by thieves, or if the owner and a
+    /// thief compete for the last one.
     #[inline]
     pub(super) fn is_drained(&self) -> bool {
         let done = self.done();
-        // Acquire: pairs with the Release in `Worker::publish_tail`; all writes of the owner before
-        // it took the last value are visible.
+        // Acquire: pairs with the Release in `Worker::publish_tail`; if the owner took the last
+        // value, all its writes before are visible.
         distance(done, self.tail.load(Acquire)) == 0
     }
 

@@ -130,10 +130,12 @@ impl<T> Stealer<T> {
         self.len() == 0
     }
 
-    /// Returns true if all values have been taken, and no thief is still copying a value.
+    /// Returns true if all values have been taken, and no thief is still copying values, except for
+    /// a last value that the owner tries to pop, too.
     ///
-    /// A value that the owner or a thief is about to return counts as taken. If the method returns
-    /// true, the caller sees all writes that were made before the last value was taken.
+    /// A value that the owner or a thief is about to return counts as taken. So does a last value
+    /// for which they compete. If the method returns true and the caller then passes a light fence,
+    /// it sees all writes that were made before the last value was taken.
     #[inline]
     pub(crate) fn is_drained(&self) -> bool {
         self.shared.is_drained()

@@ -18,6 +18,10 @@
 //! then empty, [`Receiver::pop_timeout`] returns the error [`Closed`](PopTimeoutError::Closed), and
 //! all other pops return no value. A waiting receiver is parked and uses no CPU time.
 //!
+//! If the destructor of a remaining value panics, the other values are dropped all the same, at the
+//! latest with the last handle. If a second destructor panics while this panic unwinds, the process
+//! aborts, as it does for a [`Vec`].
+//!
 //! The traits use static dispatch. Code that is generic over [`Queue`] is compiled for each chosen
 //! queue.
 

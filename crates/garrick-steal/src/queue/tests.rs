@@ -154,6 +154,25 @@ fn all_are_dropped_although_a_drop_panics<Q: Queue>() {
     }
 }
 
+/// Tests a destructor that panics when the last handle of a queue is dropped. An earlier panic has
+/// left most values to the last handle.
+#[test]
+fn a_panic_in_the_last_drop_leaks_nothing() {
+    for blows in [2, 127, 128, 500, 999] {
+        let drops = Arc::new(AtomicUsize::new(0));
+        let (sender, receiver) = Chunked::channel();
+        let fuses = (0..1000).map(|index| Fuse(drops.clone(), index == 1 || index == blows));
+        assert!(sender.push_many(fuses).is_ok());
+        let by_receiver = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(receiver)));
+        assert!(by_receiver.is_err());
+        assert_eq!(drops.load(Relaxed), 2, "the last handle drops the others");
+        let by_sender = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(sender)));
+        assert!(by_sender.is_err());
+        assert_eq!(drops.load(Relaxed), 1000, "each was dropped once");
+        assert_eq!(Arc::strong_count(&drops), 1, "no value is left");
+    }
+}
+
 fn timeouts<Q: Queue>() {
     let (sender, mut receiver) = Q::channel::<u32>();
     let start = Instant::now();

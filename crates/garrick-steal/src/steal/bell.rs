@@ -28,6 +28,10 @@
 //!
 //! A woken future does not count as searching, because it is not known when the future will be
 //! polled. But a future, too, wakes the next receiver when its own search is over.
+//!
+//! **Foreign code.** The waker of a future is user code. It is woken and dropped while no lock is
+//! held, and its panics are caught: the thread that wakes it may have a value in its hand, may have
+//! to wake others, or may be unwinding already.
 use std::{collections::VecDeque, fmt, sync::PoisonError, task::Waker};
 
 use garrick_core::park::Unparker;
@@ -39,6 +43,7 @@ use garrick_core::prim::{
         fence,
     },
 };
+use garrick_core::quiet;
 
 /// Number added to `Bell::word` for each receiver or sender that is waiting and has not been woken.
 const WAITING: u64 = 1;
@@ -174,10 +179,11 @@ impl Sleeper {
         }
     }
 
+    /// Wakes the thread or the task. Ignores a panic of a waker.
     fn wake(self) {
         match self {
             Self::Thread(unparker) => unparker.unpark(),
-            Self::Task(waker) => waker.wake(),
+            Self::Task(waker) => _ = quiet::call(|| waker.wake()),
         }
     }
 }
@@ -295,8 +301,8 @@ impl Bell {
         // Relaxed: no thread relies on it except to save a wake-up.
         (self.word).fetch_add(otherwise.searching().wrapping_sub(WAITING), Relaxed);
         drop(list);
-        // A waker's drop is foreign code, which must not run under the lock.
-        drop(left);
+        // Foreign code, after the lock is released.
+        quiet::drop(left);
         otherwise
     }
 
@@ -329,8 +335,6 @@ impl Bell {
 
     /// Wakes all waiting threads and futures. A thread or future that joins the list later sees all
     /// writes that the caller made before this call.
-    ///
-    /// A waker is user code. Even if one waker panics, the other wakers are called.
     pub(super) fn wake_all(&self) {
         let mut list = self.lock();
         let all = std::mem::take(&mut list.waiting);
@@ -343,28 +347,8 @@ impl Bell {
         // Relaxed: as in `wake_one`.
         self.word.fetch_add(change, Relaxed);
         drop(list);
-        let mut all = Woken(all);
-        all.wake();
-    }
-}
-
-/// Guard of threads and futures that were removed from the list and must be woken. Dropping the
-/// guard wakes all of them, even if one of their wakers panics.
-struct Woken(VecDeque<(Ticket, Option<Sleeper>)>);
-
-impl Woken {
-    fn wake(&mut self) {
-        while let Some((_, sleeper)) = self.0.pop_front() {
-            if let Some(sleeper) = sleeper {
-                sleeper.wake();
-            }
-        }
-    }
-}
-
-impl Drop for Woken {
-    fn drop(&mut self) {
-        self.wake();
+        let sleepers = all.into_iter().filter_map(|(_, sleeper)| sleeper);
+        sleepers.for_each(Sleeper::wake);
     }
 }
 

@@ -242,7 +242,6 @@ impl<T> Hand<T> {
             debug_assert!(kept.is_ok(), "room was made before the batch was taken");
         }
         self.moved(mark);
-        // Only threads wait for room; among the waiting receivers may be a waker that panics.
         if oldest.is_some() {
             announce_room(&self.shared);
         }

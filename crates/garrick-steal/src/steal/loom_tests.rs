@@ -20,6 +20,7 @@ use loom::{
 };
 
 use super::bell::{Bell, Call, Sleeper};
+use super::shared::Verdict;
 use super::*;
 use crate::testing::assert_each_once;
 
@@ -462,6 +463,33 @@ fn empty_is_not_said_during_a_theft() {
             let ((stolen, _thief), (looked, _owner)) = beside(is_swapped, steal, look);
             let received = [stolen, looked[0], looked[1]].map(Vec::from_iter);
             assert_each_once(received, 3);
+        });
+    }
+}
+
+/// Tests a channel that is never empty, if a thief gets the only value of an owner: before the
+/// theft, the thief's thread sends a value to another deque. The owner loses the value to the
+/// thief, but publishes a lowered tail for a moment, so that its deque looks drained.
+#[test]
+fn empty_is_not_said_while_an_owner_loses_to_a_thief() {
+    for is_swapped in [false, true] {
+        model(3, move || {
+            let channel = open(2, 2, Capacity::Unbounded);
+            let [mut owner, mut juggler] = <[_; 2]>::try_from(channel.workers).expect("two");
+            let (shared, mut thief) = (channel.sender.shared.clone(), channel.receiver);
+            send(&mut owner, 0);
+            let lose = thread::spawn(move || (owner.hand.pop().map(Track::into_inner), owner));
+            let juggle = move || {
+                send(&mut juggler, 1);
+                (thief.try_recv().map(Track::into_inner), juggler, thief)
+            };
+            let look = move || shared.verdict(&mut Vec::new());
+            let ((stolen, ..), looked) = beside(is_swapped, juggle, look);
+            let (popped, _owner) = lose.join().unwrap();
+            if stolen == Ok(0) {
+                assert_eq!(popped, None);
+                assert_eq!(looked, Verdict::Unclear, "it was never empty");
+            }
         });
     }
 }

@@ -39,7 +39,9 @@
 //! | `send`, `recv`, `recv_timeout` | park until there is room or a value |
 //!
 //! **Guarantees**
-//! - Each value is received once, or dropped once with the last handle.
+//! - Each value is received once, or dropped once with the last handle, even if the destructor of
+//!   another value panics. If a second destructor panics while this panic unwinds, the process
+//!   aborts, as it does for a [`Vec`].
 //! - The results "empty" and "closed" mean that all deques and the global queue were empty at one
 //!   and the same moment. If values are being moved between two of these queues during a receive,
 //!   the receive waits until the move has finished.
@@ -51,6 +53,8 @@
 //! - The values of a dropped worker can be stolen by the other handles.
 //! - If a send and a close happen at the same time, the value is either returned to the sender or
 //!   received.
+//! - If the waker of a waiting future panics when it is woken or dropped, the panic is ignored. No
+//!   sender, receiver or handle that is dropped notices it, and all others are woken.
 //!
 //! A worker that finds no value spins for a short time if there are spare cores, yields its core
 //! twice, and then parks. If a receive finds no value although the channel is not empty, it tries
@@ -104,6 +108,8 @@ mod hand;
 mod outside;
 mod worker;
 
+#[cfg(all(test, not(garrick_loom)))]
+mod foreign_tests;
 #[cfg(all(test, garrick_loom))]
 mod loom_tests;
 #[cfg(all(test, not(garrick_loom)))]

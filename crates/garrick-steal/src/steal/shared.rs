@@ -116,8 +116,8 @@ impl Mark {
         // Relaxed: only the owner writes it.
         let mark = self.0.load(Relaxed);
         debug_assert!(mark.is_multiple_of(2), "one thing comes at a time");
-        // Relaxed: a thread that sees that a value has left its old place sees this by the Release
-        // of that.
+        // Relaxed: a thread that finds the old place empty after the move has begun sees this by
+        // the way in which it has found out: `Shared::verdict`.
         self.0.store(mark.wrapping_add(1), Relaxed);
         mark
     }
@@ -195,9 +195,17 @@ impl<T> Shared<T> {
         marks.clear();
         marks.extend(self.places.iter().map(|place| place.mark.load()));
         let pushed = self.global.pushed();
-        let is_still = marks.iter().all(|mark| mark.is_multiple_of(2))
+        let is_empty = marks.iter().all(|mark| mark.is_multiple_of(2))
             && self.global.len() == 0
-            && self.places.iter().all(|place| place.stealer.is_drained())
+            && self.places.iter().all(|place| place.stealer.is_drained());
+        // If a place is empty because its last value was taken, the marks below must show what the
+        // taker's thread did before. Mostly an Acquire above has read a Release that came after the
+        // take, or a tail that the owner lowered for it. But the owner also lowers the tail if it
+        // loses the last value to a thief, and the thief may not have written `done` yet. This
+        // fence pairs with the heavy fence of the thief: either the thief sees the lowered tail
+        // that we have seen, and does not take the value, or we see the marks.
+        self.fence.light();
+        let is_still = is_empty
             && self.global.pushed() == pushed
             && (self.places.iter().zip(&*marks)).all(|(place, mark)| place.mark.load() == *mark);
         match (is_still, is_settled) {
@@ -260,7 +268,6 @@ impl<T> Shared<T> {
         // Release: pairs with the Acquire in `is_settled`. A thread that sees us
         // settled sees what was sent before.
         self.is_settled.store(true, Release);
-        // Only threads wait for room; among the waiting receivers may be a waker that panics.
         self.room.wake_all();
         self.bell.wake_all();
         true

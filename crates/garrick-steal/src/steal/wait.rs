@@ -210,9 +210,9 @@ impl Waiter {
     }
 }
 
-/// Search of a sender for room. Ends when it is dropped, even if the sender wakes a receiver whose
-/// waker panics. Otherwise the sender would count as searching for ever, and no other sender would
-/// be woken.
+/// Search of a sender for room. Ends when it is dropped, even if the sender panics, for example
+/// because a queue cannot grow. Otherwise the sender would count as searching for ever, and no
+/// other sender would be woken.
 struct RoomSearch<'a, T> {
     shared: &'a Shared<T>,
     call: Call,
@@ -235,8 +235,15 @@ impl<T> Drop for RoomSearch<'_, T> {
 /// that returns `Ready`. If the future was woken for a value and has not taken it, dropping the
 /// future wakes another receiver.
 ///
-/// A future that is forgotten (`mem::forget`) stays in the list of waiting receivers. A value that
-/// is sent later may wake the forgotten future instead of another receiver.
+/// A woken future keeps its wake-up until it is polled or dropped. If it is forgotten
+/// (`mem::forget`), no other receiver is woken for the value. A future that is forgotten before it
+/// is woken stays in the list of waiting receivers. A value that is sent later may wake the
+/// forgotten future instead of another receiver.
+///
+/// # Panics
+///
+/// Panics in `poll` if the clone of the task's waker panics. A panic of a waker that is woken or
+/// dropped is ignored.
 #[must_use = "a future does nothing unless it is polled"]
 pub struct Recv<'a, T> {
     hunter: &'a mut (dyn Hunter<T> + Send + 'a),
@@ -265,29 +272,44 @@ impl<'a, T> Recv<'a, T> {
         let shared = self.hunter.shared();
         shared.bell.answer(call, || shared.has_work());
     }
+}
 
-    /// Searches for a value, and joins the waiting receivers if there is none. On return, `call`
-    /// tells whether this future was woken for a value.
-    fn search(&mut self, cx: &Context<'_>, call: &mut Call) -> Poll<Option<T>> {
+/// Search of a future for a value. Ends when it is dropped, even if the clone of a waker panics.
+/// Otherwise the wake-up of the future would be lost, although another receiver could use it.
+struct ValueSearch<'s, 'a, T> {
+    recv: &'s mut Recv<'a, T>,
+    /// Tells whether the future was woken for a value.
+    call: Call,
+}
+
+impl<T> ValueSearch<'_, '_, T> {
+    /// Searches for a value, and joins the waiting receivers if there is none.
+    fn poll(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
         loop {
-            if let Some(value) = self.hunter.look() {
+            if let Some(value) = self.recv.hunter.look() {
                 return Poll::Ready(Some(value));
             }
-            if self.hunter.shared().is_settled() {
-                return Poll::Ready(self.hunter.try_take().ok());
+            if self.recv.hunter.shared().is_settled() {
+                return Poll::Ready(self.recv.hunter.try_take().ok());
             }
-            let shared = self.hunter.shared();
+            let shared = self.recv.hunter.shared();
             let sleeper = Sleeper::Task(cx.waker().clone());
-            self.ticket = Some(shared.bell.enlist(sleeper, Call::None));
+            self.recv.ticket = Some(shared.bell.enlist(sleeper, Call::None));
             // Pairs with the light fence in `Shared::announce`.
             shared.fence.heavy();
             if !shared.is_disturbed() {
                 return Poll::Pending;
             }
-            if self.rise() == Call::Task {
-                *call = Call::Task;
+            if self.recv.rise() == Call::Task {
+                self.call = Call::Task;
             }
         }
+    }
+}
+
+impl<T> Drop for ValueSearch<'_, '_, T> {
+    fn drop(&mut self) {
+        self.recv.answer(self.call);
     }
 }
 
@@ -295,10 +317,9 @@ impl<T> Future for Recv<'_, T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let mut call = self.rise();
-        let polled = self.search(cx, &mut call);
-        self.answer(call);
-        polled
+        let call = self.rise();
+        let recv = &mut *self;
+        ValueSearch { recv, call }.poll(cx)
     }
 }
 

@@ -22,7 +22,7 @@ use crate::queue::{PopTimeoutError, SendError, TrySendError};
 /// shared(channel.workers);
 /// ```
 pub struct Worker<T> {
-    hand: Hand<T>,
+    pub(super) hand: Hand<T>,
     waiter: Waiter,
     /// Makes the worker `Send` but not `Sync`, because only one thread at a time may use it.
     not_sync: PhantomData<Cell<T>>,

@@ -211,6 +211,17 @@ pub(super) const MUTANTS: &[Logic] = &[
         tests: UNIT,
     },
     Logic {
+        name: "gives-a-verdict-without-a-fence",
+        breaks: "a channel is reported as empty although a value arrived during the check, if the \
+                 owner and a thief compete for the last value of a deque",
+        file: "steal/shared.rs",
+        find: "self.fence.light();
+               let is_still",
+        put: "if !MUTANT { self.fence.light(); }
+              let is_still",
+        tests: UNIT,
+    },
+    Logic {
         name: "settles-before-the-heavy-fence",
         breaks: "a channel counts as finished although a send is still in progress",
         file: "steal/shared.rs",

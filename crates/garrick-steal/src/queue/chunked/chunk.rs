@@ -1,6 +1,6 @@
 //! An array of slots. Each slot has a flag that shows whether its value is ready.
 
-use std::{mem::MaybeUninit, ptr};
+use std::{mem::MaybeUninit, ops::Range, ptr};
 
 use garrick_core::prim::{
     UnsafeCell,
@@ -172,9 +172,31 @@ impl<T> Chunk<T> {
 
 impl<T> Drop for Chunk<T> {
     fn drop(&mut self) {
-        for index in 0..self.len() {
+        let indices = 0..self.len();
+        let chunk = self;
+        Left { chunk, indices }.drop_values();
+    }
+}
+
+/// Values of a chunk that is dropped. Created only by the destructor of the chunk.
+struct Left<'a, T> {
+    chunk: &'a mut Chunk<T>,
+    /// Indices of the slots that were not emptied yet.
+    indices: Range<usize>,
+}
+
+impl<T> Left<'_, T> {
+    fn drop_values(&mut self) {
+        for index in self.indices.by_ref() {
             // SAFETY: we own the chunk. What is ready was never read.
-            drop(unsafe { self.take(index) });
+            drop(unsafe { self.chunk.take(index) });
         }
+    }
+}
+
+impl<T> Drop for Left<'_, T> {
+    fn drop(&mut self) {
+        // After a value's drop has panicked: the others are dropped all the same.
+        self.drop_values();
     }
 }

@@ -428,18 +428,42 @@ impl<T> Drop for Reader<T> {
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // Relaxed: both halves are gone, and dropping the `Arc` synchronized.
-        let mut chunk = self.left_at.load(Relaxed);
-        while !chunk.is_null() {
+        let mut left = Left {
+            // Relaxed: both halves are gone, and dropping the `Arc` synchronized.
+            chunk: self.left_at.load(Relaxed),
+            spare: self.spare.load(Relaxed),
+        };
+        left.free_chunks();
+    }
+}
+
+/// Chunks of a queue whose last handle was dropped. Created only when [`Shared`], which owns them,
+/// is dropped.
+struct Left<T> {
+    /// Oldest chunk, or null.
+    chunk: *mut Chunk<T>,
+    /// Empty chunk that was kept for reuse, or null.
+    spare: *mut Chunk<T>,
+}
+
+impl<T> Left<T> {
+    fn free_chunks(&mut self) {
+        while !self.chunk.is_null() {
             // SAFETY: nobody else is left; every chunk came out of a box, whose drop sees to the
-            // values.
-            let owned = unsafe { Box::from_raw(chunk) };
-            chunk = owned.next();
+            // values. It leaves the chain before its drop, which may panic.
+            let owned = unsafe { Box::from_raw(self.chunk) };
+            self.chunk = owned.next();
         }
-        let spare = self.spare.load(Relaxed);
-        if !spare.is_null() {
+    }
+}
+
+impl<T> Drop for Left<T> {
+    fn drop(&mut self) {
+        // After a value's drop has panicked: the other chunks are freed all the same.
+        self.free_chunks();
+        if !self.spare.is_null() {
             // SAFETY: as above; in no other chain.
-            drop(unsafe { Box::from_raw(spare) });
+            drop(unsafe { Box::from_raw(self.spare) });
         }
     }
 }
