@@ -692,9 +692,9 @@ pub struct Histogram {
     /// Sum of all values. `null` in JSON if it is infinite or not a number.
     #[serde(deserialize_with = "number_or_null")]
     pub sum: f64,
-    /// Estimate of the median of the values in the time window ([`Snapshot::window`]). If the median
-    /// lies above the last limit, the estimate is the last limit. `None` if the window contains no
-    /// values.
+    /// Estimate of the median of the values in the time window ([`Snapshot::window`]). If the
+    /// median lies above the last limit, the estimate is the last limit. `None` if the window
+    /// contains no values.
     pub p50: Option<f64>,
     /// Estimate of the 99th percentile of the values in the time window. If the percentile lies
     /// above the last limit, the estimate is the last limit. `None` if the window contains no

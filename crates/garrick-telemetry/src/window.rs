@@ -8,10 +8,10 @@
 //! A rate is the growth of a count since the oldest point, divided by the age of this point. Two
 //! points are enough, so a rate is correct long before the first window is over.
 //!
-//! Percentiles of a value that is read in each sample are computed exactly, from the points. A histogram, such as an HDR histogram, would
-//! take less memory for millions of values. But values cannot be removed from a histogram, and a
-//! sliding window must remove values. With a sample every 100 ms, a window has about a hundred
-//! values. Sorting them takes a microsecond or two.
+//! Percentiles of a value that is read in each sample are computed exactly, from the points. A
+//! histogram, such as an HDR histogram, would take less memory for millions of values. But values
+//! cannot be removed from a histogram, and a sliding window must remove values. With a sample every
+//! 100 ms, a window has about a hundred values. Sorting them takes a microsecond or two.
 
 use std::collections::VecDeque;
 

@@ -1,15 +1,15 @@
 //! A priority mailbox, which is ordered by rank.
 //!
 //! When a message arrives, the actor inserts it into a heap. As long as the heap is not empty, one
-//! `Go` is on its way to the actor. The `Go` waits behind all messages that have arrived earlier. So
-//! when the actor handles a `Go`, the actor has already inserted all of these messages into the
+//! `Go` is on its way to the actor. The `Go` waits behind all messages that have arrived earlier.
+//! So when the actor handles a `Go`, the actor has already inserted all of these messages into the
 //! heap. The actor then takes the message with the highest rank out of the heap, handles it, and
-//! sends itself the next `Go`. The next `Go` arrives after the turn, and so behind all messages that
-//! have arrived in the meantime.
+//! sends itself the next `Go`. The next `Go` arrives after the turn, and so behind all messages
+//! that have arrived in the meantime.
 //!
 //! A turn that is undone discards what it has sent. So the `Go` is sent as the answer to a
-//! [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead, which has the
-//! same effect.
+//! [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead, which has
+//! the same effect.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

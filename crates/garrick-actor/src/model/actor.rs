@@ -88,8 +88,8 @@ pub trait Actor: Sized + 'static {
     #[doc(hidden)]
     const INTERNAL: bool = false;
 
-    /// Called when the actor has been asked to stop, after all earlier messages. An actor that still
-    /// keeps some of these messages can return false. Then it must stop itself later.
+    /// Called when the actor has been asked to stop, after all earlier messages. An actor that
+    /// still keeps some of these messages can return false. Then it must stop itself later.
     #[doc(hidden)]
     fn stops(&mut self) -> bool {
         true

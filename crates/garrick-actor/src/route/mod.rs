@@ -13,12 +13,13 @@
 //! [`Policy`]. Routees can be added and removed at any time. If a routee has stopped, sending to it
 //! fails: the router then removes the routee and sends the message to another one. If a routee
 //! refuses a message for another reason, for example because its mailbox is full, the router keeps
-//! the routee, and tries the other routees, except for policies that choose a routee by a key. If no
-//! routee takes the message, the router drops the message and counts it. If [`Router::post_dead_letters_to`] was
-//! called, the router also posts a dead letter. If the message contained a [`Reply`](crate::Reply),
-//! the asker gets [`NoReply::Dropped`](crate::NoReply::Dropped). Messages that are already in the
-//! mailbox of a routee when it stops become dead letters of the system. The router cannot send them
-//! to another routee.
+//! the routee, and tries the other routees, except for policies that choose a routee by a key. If
+//! no routee takes the message, the router drops the message and counts it. If
+//! [`Router::post_dead_letters_to`] was called, the router also posts a dead letter. If the message
+//! contained a [`Reply`](crate::Reply), the asker gets
+//! [`NoReply::Dropped`](crate::NoReply::Dropped). Messages that are already in the mailbox of a
+//! routee when it stops become dead letters of the system. The router cannot send them to another
+//! routee.
 //!
 //! A [`Pool`] has workers and a queue. Each worker runs one task at a time. Tasks wait in the queue
 //! until a worker is free. The queue can be bounded. Use a pool for short tasks with results.

@@ -153,11 +153,12 @@ impl<M: 'static> Context<'_, M> {
     /// Messages that were sent before `msg` are still handled on the actor's old system. An actor
     /// that was spawned by [`Local::spawn`](crate::Local::spawn) is never moved, because it might
     /// not be `Send`. Async actors, and actors with a mailbox that orders messages by rank or drops
-    /// the oldest message, are not moved either. An actor is also not moved if `sponsor` is shutting
-    /// down or has shut down. If the actor is not moved, it handles `msg` on its old system.
+    /// the oldest message, are not moved either. An actor is also not moved if `sponsor` is
+    /// shutting down or has shut down. If the actor is not moved, it handles `msg` on its old
+    /// system.
     ///
-    /// The timers of the actor stay on its old system, and end with this system. The receive timeout
-    /// of the actor begins again at its next message after that.
+    /// The timers of the actor stay on its old system, and end with this system. The receive
+    /// timeout of the actor begins again at its next message after that.
     ///
     /// # Errors
     /// Returns the message if the actor is known to have stopped.

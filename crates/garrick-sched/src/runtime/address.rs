@@ -1,6 +1,8 @@
 //! Addresses: typed, reference-counted pointers to cells, which contain tasks. Code that has an
 //! address can send messages to its task.
 
+mod orphan;
+
 use std::any::{Any, type_name};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -10,6 +12,7 @@ use std::sync::Arc;
 
 use garrick_core::prefetch::prefetch;
 
+use self::orphan::drop_orphan;
 use crate::cell::{CellPtr, Chain, DoorTable, Dropped, Envelope, Header, Home, Kind, Push, TaskId};
 use crate::gate::{Gate, Pass};
 use crate::parcel;
@@ -18,7 +21,6 @@ use crate::remote::{Remote, Wake};
 use crate::runtime::current;
 use crate::runtime::departure;
 use crate::runtime::look::{Asking, Look, Looker, Looking};
-use crate::runtime::orphan::drop_orphan;
 use crate::runtime::pass;
 use crate::runtime::stage::chain_behind;
 use crate::runtime::trail::{self, Trail};
@@ -105,8 +107,9 @@ impl<M: 'static> Address<M> {
     /// # Errors
     /// Returns the message if the receiving task is known to have stopped, or if the message is not
     /// accepted for another reason ([`SendError`]). Does not block but returns the message if only
-    /// the calling thread runs the task, because this thread would wait for itself. If the task stops after the message was
-    /// accepted and before it was handled, the message is dropped and counted as a dead letter.
+    /// the calling thread runs the task, because this thread would wait for itself. If the task
+    /// stops after the message was accepted and before it was handled, the message is dropped and
+    /// counted as a dead letter.
     // Inlined, so that the message is created where it is put. Otherwise it is copied just after
     // its fields were written, and the copy waits for the store buffer.
     #[inline(always)]

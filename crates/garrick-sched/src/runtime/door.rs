@@ -34,9 +34,9 @@ use crate::runtime::turn::Turn;
 use crate::runtime::watch::Notice;
 use crate::runtime::worker::Worker;
 
-/// The ability of a relaying door ([`Door::relay`]) to send messages as a part of the sender's turn.
-/// Other operations of a turn are not available, because a message can also come from a timer,
-/// between two turns.
+/// The ability of a relaying door ([`Door::relay`]) to send messages as a part of the sender's
+/// turn. Other operations of a turn are not available, because a message can also come from a
+/// timer, between two turns.
 #[doc(hidden)]
 #[expect(missing_debug_implementations, reason = "no user gets one")]
 pub struct Relay<'t> {
@@ -115,8 +115,8 @@ pub trait Door: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const RELAYS: bool = false;
 
-    /// Handles a message like [`Door::pass`], as a part of the sender's turn. An implementation must
-    /// not panic, and it must not run user code.
+    /// Handles a message like [`Door::pass`], as a part of the sender's turn. An implementation
+    /// must not panic, and it must not run user code.
     ///
     /// # Errors
     /// Returns the message if the door refuses it, as in [`Door::pass`].

@@ -6,7 +6,7 @@
 //! from `address` to `worker` below depend on each other. All other modules use only modules that
 //! are declared above them. Read the modules in this order:
 //! - `task` and `turn` are the interface for users of the crate, and `births` spawns tasks.
-//! - `address` has the addresses of cells, and `orphan` drops cells that no worker owns.
+//! - `address` has the addresses of cells.
 //! - `send` sends messages from a worker, and `pass` sends messages to doors.
 //! - `bounded` adds bounded mailboxes, and `purse` keeps the places that a turn has taken.
 //! - `stage` keeps the effects of a turn before it commits.
@@ -24,7 +24,6 @@ pub(crate) mod departure;
 
 pub(crate) mod address;
 pub(crate) mod current;
-mod orphan;
 pub(crate) mod pass;
 pub(crate) mod pending;
 pub(crate) mod purse;
