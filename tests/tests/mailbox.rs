@@ -362,7 +362,7 @@ fn an_urgent_message_overtakes_all_that_wait() {
             cx.send(&cx.address(), urgent).unwrap();
         }
         // The effects of each second turn are discarded.
-        if n % 2 == 0 {
+        if n.is_multiple_of(2) {
             Next::Undo
         } else {
             Next::Continue

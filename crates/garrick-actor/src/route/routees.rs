@@ -202,7 +202,7 @@ impl<M: 'static> Routees<M> {
         mut choose: impl FnMut(&M, &Self) -> usize,
     ) -> Result<(), M> {
         self.try_each(msg, |msg, routees, was_refused| {
-            let tries = !was_refused && routees.len() > 0;
+            let tries = !was_refused && !routees.is_empty();
             tries.then(|| choose(msg, routees))
         })
     }
