@@ -156,12 +156,16 @@ impl<M: Send + 'static> Entrance for Front<M> {
         if told || actor.send(Order::Look(here.clone())).is_ok() {
             return Ok(());
         }
-        // The actor has just stopped. The message is returned, unless the message of another sender
-        // has evicted it in the meantime.
-        let queue = &mut self.shared.lock().queue;
+        // The actor has just stopped, or its system refuses strangers. The message is returned,
+        // unless the message of another sender has evicted it in the meantime.
+        let mut waiting = self.shared.lock();
+        waiting.told = false;
         // The numbers in the queue are ascending, and this message is one of the newest.
-        let at = queue.binary_search_by_key(&number, |(other, _)| *other);
-        let back = at.ok().and_then(|at| queue.remove(at));
+        let at = waiting
+            .queue
+            .binary_search_by_key(&number, |(other, _)| *other);
+        let back = at.ok().and_then(|at| waiting.queue.remove(at));
+        drop(waiting);
         back.map_or(Ok(()), |(_, message)| Err(SendError(message)))
     }
 }
