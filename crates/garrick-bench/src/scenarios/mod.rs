@@ -52,6 +52,8 @@ pub static SCENARIOS: &[Scenario] = &[
     tell_ways::TELL_NAMED,
     tell_ways::TELL_SUPERVISED,
     tell_ways::TELL_BOUNDED,
+    tell_ways::TELL_LATEST,
+    tell_ways::TELL_PRIORITY,
     tell_ways::TELL_ASYNC,
     tell_cross::TELL_CROSS,
     tell_outside::TELL_OUTSIDE,

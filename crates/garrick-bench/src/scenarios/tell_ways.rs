@@ -36,13 +36,23 @@ pub(super) const TELL_BOUNDED: Scenario = Scenario {
     name: "tell-bounded",
     operation: "one message as in 'tell' with bursts of 64, to an actor whose mailbox has a \
                 capacity of 1024",
+    contenders: |_: &Effort| to_mailbox(|| Ok(Mailbox::bounded(BOUND, OnFull::Fail)?)),
+};
+
+pub(super) const TELL_LATEST: Scenario = Scenario {
+    name: "tell-latest",
+    operation: "one message as in 'tell' with bursts of 64, to an actor whose mailbox has a \
+                capacity of 1024 and drops the oldest message if it is full",
+    contenders: |_: &Effort| to_mailbox(|| Ok(Mailbox::bounded(BOUND, OnFull::DropOldest)?)),
+};
+
+pub(super) const TELL_PRIORITY: Scenario = Scenario {
+    name: "tell-priority",
+    operation: "one message as in 'tell' with bursts of 64, to an actor whose mailbox orders \
+                messages by rank",
     contenders: |_: &Effort| {
-        contender(|ops| {
-            by(ops, |local, counter| {
-                let mailbox = Mailbox::bounded(BOUND, OnFull::Fail)?;
-                Ok(local.actor(counter).mailbox(mailbox).spawn())
-            })
-        })
+        // A few ranks, as in programs with urgent and other messages.
+        to_mailbox(|| Ok(Mailbox::priority(|message: &u64| (message % 4) as i64)))
     },
 };
 
@@ -54,6 +64,15 @@ pub(super) const TELL_ASYNC: Scenario = Scenario {
         contender(|ops| by(ops, |local, counter| Ok(local.spawn(AsyncCounter(counter)))))
     },
 };
+
+/// Returns a contender whose messages go to an actor with a mailbox that `mailbox` creates.
+fn to_mailbox(mailbox: fn() -> Result<Mailbox<u64>>) -> Vec<Contender> {
+    contender(move |ops| {
+        by(ops, |local, counter| {
+            Ok(local.actor(counter).mailbox(mailbox()?).spawn())
+        })
+    })
+}
 
 fn contender(measure: impl Fn(u64) -> Result<Measured> + 'static) -> Vec<Contender> {
     vec![Contender::fitted("garrick", measure).with("burst", BURST)]
