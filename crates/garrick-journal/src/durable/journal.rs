@@ -52,8 +52,8 @@ impl Drop for Writer {
 /// sync. So if many turns share a sync, the sync adds little to the cost of each turn. A single
 /// turn still waits for a whole sync.
 ///
-/// The oldest files of the log are removed when their events are covered by saved states, or when
-/// only a few of their events are still needed. The needed events are copied first.
+/// The oldest files of the log are removed when their events are covered by saved states, or when at
+/// most half of their events are still needed. The needed events are copied first.
 ///
 /// The log is closed when all handles and all entities have been dropped. After the system on which
 /// the log was opened has shut down, nothing more can be written.

@@ -96,7 +96,13 @@ impl Core {
             lock(&self.figures.queue).waits.decide();
             match appended {
                 Ok(refused) => self.commit(turns, &refused),
-                Err(error) => undo(turns.drain(..), &describe(&error)),
+                Err(error) => {
+                    undo(turns.drain(..), &describe(&error));
+                    if matches!(error, JournalError::Full { .. }) {
+                        // The log may find space for the next group.
+                        self.tend();
+                    }
+                }
             }
             self.look(true);
         }
