@@ -179,6 +179,23 @@ pub trait Log: Send + Sync + 'static {
         state: &[u8],
     ) -> Result<(), JournalError>;
 
+    /// Returns the newest snapshot of a journal that is older than the snapshot with the number
+    /// `number`, if no event after it is missing. Called if the program cannot decode the newer
+    /// one. Returns `None` if there is no such snapshot, or if the log cannot read older snapshots,
+    /// which is the default. A log that passes its calls on to another log must pass on this call,
+    /// too.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Log::start`] if the snapshot cannot be read.
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let _ = (journal, number);
+        Ok(None)
+    }
+
     /// Lets the log remove events that are no longer needed. The log decides when to do this.
     /// Changes nothing that can be read. Called after each group. Errors become notices.
     fn tend(&self);

@@ -253,6 +253,19 @@ impl Log for MemoryLog {
         Ok(())
     }
 
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let store = self.store();
+        Ok(store.get(journal).and_then(|stored| {
+            let is_it =
+                |saved: &&Snapshot| saved.number < number && saved.number + 1 >= stored.oldest();
+            stored.snapshots.iter().rev().find(is_it).cloned()
+        }))
+    }
+
     fn tend(&self) {}
 
     fn is_broken(&self) -> bool {

@@ -279,6 +279,13 @@ pub fn two_snapshots_are_kept(store: &mut dyn Store) {
             payload: saved.to_le_bytes().to_vec(),
         };
         assert_eq!(found.snapshot, Some(expected));
+        // A log need not be able to read the older one.
+        if let Some(older) = log.saved_before(found.journal, saved).unwrap() {
+            let number = oldest - 1;
+            assert_eq!((older.number, older.kind), (number, KIND_OF_STATES));
+            assert_eq!(older.payload, number.to_le_bytes());
+            assert_eq!(log.saved_before(found.journal, number).unwrap(), None);
+        }
         let expected: Vec<_> = (oldest..=10).collect();
         assert_eq!(numbers(log, found.journal, 1), expected);
         assert_eq!(numbers(log, start(log, "b").journal, 1), [1, 2, 3]);

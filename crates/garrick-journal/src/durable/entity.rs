@@ -371,11 +371,16 @@ impl<A: DurableActor> Entity<A> {
         for part in recorded.drain(..) {
             loaded.number += 1;
             match part {
-                Recorded::Event(event) => A::apply_own(&mut loaded.state, event),
+                Recorded::Event(event) => {
+                    A::apply_own(&mut loaded.state, event);
+                    if A::IS_WHOLE {
+                        loaded.note_whole();
+                    }
+                }
                 Recorded::Change(change) => self.change(loaded, change, cx)?,
             }
         }
-        let state = loaded.save_if_due::<A>();
+        let state = loaded.save_if_due::<A>(&self.source.name);
         Ok(Batch {
             first,
             events,

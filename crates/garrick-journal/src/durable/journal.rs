@@ -120,8 +120,8 @@ impl Journal {
     }
 
     /// Removes and returns the notices, oldest first. A notice is an error that has lost no data: a
-    /// saved state could not be written, read or removed, or a compaction has failed. At most 64
-    /// notices are kept. If a group is being written, this method may wait until the group is
+    /// saved state could not be encoded, written, read or removed, or a compaction has failed. At
+    /// most 64 notices are kept. If a group is being written, this method may wait until the group is
     /// written.
     #[must_use]
     pub fn take_notices(&self) -> Vec<JournalError> {

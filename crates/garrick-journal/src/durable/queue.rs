@@ -146,12 +146,15 @@ pub(super) struct State {
     pub(super) bytes: Vec<u8>,
 }
 
+/// A state to be saved, or the reason why the state could not be encoded.
+pub(super) type Saved = Result<Box<State>, Box<JournalError>>;
+
 /// The events of a turn.
 pub(super) struct Batch {
     /// Sequence number of the turn's first event.
     pub(super) first: u64,
     pub(super) events: Encoded,
-    pub(super) state: Option<Box<State>>,
+    pub(super) state: Option<Saved>,
     /// The entry that must be in the list of the entity before the events are written. `None` if no
     /// entry is needed, or if the entity knows that it is there.
     pub(super) adds: Option<Addition>,
@@ -169,8 +172,8 @@ impl Batch {
     /// Returns an upper bound for the number of bytes that the events and the state need in the
     /// log.
     fn size(&self) -> usize {
-        let state = self.state.as_ref().map_or(0, |state| state.bytes.len());
-        self.events.size() + state
+        let state = self.state.as_ref().and_then(|saved| saved.as_ref().ok());
+        self.events.size() + state.map_or(0, |state| state.bytes.len())
     }
 
     /// Returns the sequence number of the turn's last event.

@@ -148,8 +148,10 @@ impl Core {
                 turn.pending.undo(describe(&refused.error));
                 continue;
             }
-            if let Some(state) = turn.batch.state.take() {
-                states.push((turn.journal, state));
+            match turn.batch.state.take() {
+                Some(Ok(state)) => states.push((turn.journal, state)),
+                Some(Err(error)) => self.log.notice(*error),
+                None => {}
             }
             // Relaxed: the commit orders this before the next turn of the entity.
             turn.durable.store(turn.last(), Relaxed);

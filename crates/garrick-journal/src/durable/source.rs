@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::actor::DurableActor;
 use super::duties::{Change, Duties, RESERVED};
 use super::journal::Journal;
-use super::queue::State;
+use super::queue::{Saved, State};
 use super::stored::{BoxError, Stored};
 use crate::error::JournalError;
 use crate::event::Event;
@@ -42,7 +42,8 @@ pub(super) struct Loaded<S> {
     pub(super) is_fenced: bool,
     /// Sequence number of the newest event that the state contains.
     pub(super) number: u64,
-    /// Sequence number of the event after which the state was last saved.
+    /// Sequence number of the event after which the state was last saved, or of the newest event
+    /// with the whole state, whichever is greater.
     saved: u64,
     /// Number of events that were read from the log to compute the state.
     pub(super) events: u64,
@@ -53,6 +54,9 @@ pub(super) struct Loaded<S> {
 struct Image<S> {
     state: S,
     duties: Duties,
+    /// Sequence number of the event after which the state was saved, or 0 if it was not read from a
+    /// snapshot.
+    saved: u64,
 }
 
 impl Source {
@@ -66,7 +70,10 @@ impl Source {
         let Some(start) = log.start(&self.name, waits)? else {
             return Ok(None);
         };
-        let (mut image, saved) = self.begin::<A>(start.snapshot.as_ref(), &start)?;
+        let Some(mut image) = self.begin::<A>(&start, waits)? else {
+            return Ok(None);
+        };
+        let mut saved = image.saved;
         let (mut number, mut read, mut events) = (saved, 0, Group::new());
         while number < start.newest {
             events.clear();
@@ -84,6 +91,9 @@ impl Source {
                 let applied = guard(|| image.apply::<A>(event));
                 applied.map_err(|why| self.unknown(event.number, why))?;
                 number = event.number;
+                if event.is_whole {
+                    saved = number;
+                }
             }
         }
         // Relaxed: no turn of this entity is under way.
@@ -100,31 +110,44 @@ impl Source {
         }))
     }
 
-    /// Returns the saved state, and the number of the event after which it was saved. Returns the
-    /// empty state and 0 if no state was saved, or if the saved state cannot be loaded but is not
-    /// needed: the log contains all events, or the oldest one contains the whole state.
+    /// Returns the newest saved state that can be loaded. Returns the empty state if no state was
+    /// saved, or if no saved state can be loaded but none is needed: the log contains all events, or
+    /// the oldest one contains the whole state. If `waits` is false and the newest saved state cannot be loaded, returns `None`.
     fn begin<A: DurableActor>(
         &self,
-        saved: Option<&Snapshot>,
         start: &Start,
-    ) -> Result<(Image<A::State>, u64), JournalError> {
-        let empty = || Image {
+        waits: bool,
+    ) -> Result<Option<Image<A::State>>, JournalError> {
+        let empty = Image {
             state: A::State::default(),
             duties: Duties::default(),
+            saved: 0,
         };
-        let Some(saved) = saved else {
-            return Ok((empty(), 0));
+        let Some(newest) = &start.snapshot else {
+            return Ok(Some(empty));
         };
-        let image = guard(|| {
-            let (duties, state) = Duties::decode(&saved.payload)?;
-            let state = A::load(saved.kind, state)?;
-            Ok(Image { state, duties })
-        });
-        match image {
-            Ok(image) => Ok((image, saved.number)),
-            Err(_) if start.oldest == 1 || self.is_oldest_whole(start)? => Ok((empty(), 0)),
-            Err(why) => Err(self.unknown(saved.number, why)),
+        let error = match Image::load::<A>(newest) {
+            Ok(image) => return Ok(Some(image)),
+            Err(_) if !waits => return Ok(None),
+            Err(why) => self.unknown(newest.number, why),
+        };
+        let log = self.journal.core().log();
+        let mut number = newest.number;
+        // A state that the log cannot read is no better than one that cannot be loaded.
+        while let Ok(Some(older)) = log.saved_before(start.journal, number)
+            && older.number < number
+            && older.number + 1 >= start.oldest
+        {
+            number = older.number;
+            if let Ok(image) = Image::load::<A>(&older) {
+                log.notice(error);
+                return Ok(Some(image));
+            }
         }
+        if start.oldest == 1 || self.is_oldest_whole(start)? {
+            return Ok(Some(empty));
+        }
+        Err(error)
     }
 
     /// Returns true if the oldest event that can be read contains the whole state.
@@ -145,6 +168,20 @@ impl Source {
 }
 
 impl<S> Image<S> {
+    /// Decodes a saved state.
+    fn load<A: DurableActor<State = S>>(saved: &Snapshot) -> Result<Self, String> {
+        guard(|| {
+            let (duties, state) = Duties::decode(&saved.payload)?;
+            let state = A::load(saved.kind, state)?;
+            let saved = saved.number;
+            Ok(Self {
+                state,
+                duties,
+                saved,
+            })
+        })
+    }
+
     /// Applies an event of the log.
     fn apply<A: DurableActor<State = S>>(&mut self, event: Event<'_>) -> Result<(), BoxError> {
         let (kind, mut payload) = (event.kind, event.payload);
@@ -162,23 +199,37 @@ impl<S> Image<S> {
 }
 
 impl<S> Loaded<S> {
-    /// Encodes the state, if enough events were recorded since it was last saved.
-    pub(super) fn save_if_due<A: DurableActor<State = S>>(&mut self) -> Option<Box<State>> {
-        if A::IS_WHOLE || self.number - self.saved < A::SAVE_EVERY {
+    /// Records that the newest event contains the whole state.
+    pub(super) fn note_whole(&mut self) {
+        self.saved = self.number;
+    }
+
+    /// Encodes the state, if enough events were recorded since it was last saved. `name` is the
+    /// name of the journal.
+    pub(super) fn save_if_due<A: DurableActor<State = S>>(&mut self, name: &str) -> Option<Saved> {
+        if self.number - self.saved < A::SAVE_EVERY {
             return None;
         }
         self.saved = self.number;
         let mut bytes = Vec::new();
         self.duties.encode(&mut bytes);
         let mut state = Vec::new();
-        // A state that cannot be saved is no reason to lose a turn: the events are there.
-        let kind = guard(|| Ok(A::save(&self.state, &mut state))).ok()??;
-        bytes.append(&mut state);
-        Some(Box::new(State {
-            number: self.number,
-            kind,
-            bytes,
-        }))
+        match guard(|| Ok(A::save(&self.state, &mut state))) {
+            Ok(kind) => {
+                bytes.append(&mut state);
+                Some(Ok(Box::new(State {
+                    number: self.number,
+                    kind: kind?,
+                    bytes,
+                })))
+            }
+            // A state that cannot be saved is no reason to lose a turn: the events are there.
+            Err(why) => Some(Err(Box::new(JournalError::Save {
+                journal: name.to_owned(),
+                number: self.number,
+                why,
+            }))),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::index::Held;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
-use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
+use crate::log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 
 /// Maximum number of events for which a journal is read on the caller's thread. For so few events,
 /// using another thread would take longer.
@@ -250,6 +250,18 @@ impl Log for Mutex<SegmentLog> {
         log.save(journal, number, kind, state)?;
         log.tended.saved += 1;
         Ok(())
+    }
+
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let log = lock(self);
+        if log.is_broken() {
+            return Err(JournalError::Broken);
+        }
+        log.snapshot_before(journal, number)
     }
 
     fn tend(&self) {

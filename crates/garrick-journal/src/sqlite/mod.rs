@@ -28,7 +28,7 @@ use crate::durable::Journal;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
-use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
+use crate::log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 use crate::notices::Notices;
 pub use inspect::Listed;
 use names::Names;
@@ -226,6 +226,14 @@ impl Log for SqliteLog {
         state: &[u8],
     ) -> Result<(), JournalError> {
         self.save_state(journal, number, kind, state)
+    }
+
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        self.older_snapshot(journal, number)
     }
 
     fn tend(&self) {

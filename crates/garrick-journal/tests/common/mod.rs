@@ -14,6 +14,14 @@ macro_rules! passed_on {
             self.$log.save(journal, number, kind, state)
         }
 
+        fn saved_before(
+            &self,
+            journal: JournalId,
+            number: u64,
+        ) -> Result<Option<garrick_journal::Snapshot>, JournalError> {
+            self.$log.saved_before(journal, number)
+        }
+
         fn tend(&self) {
             self.$log.tend();
         }
