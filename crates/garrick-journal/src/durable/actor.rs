@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, SystemTime};
 
 use garrick_actor::{Context, Outcome};
+use garrick_core::quiet::Contained;
 
 use super::duties::{Change, Due, Duties, KEY_BYTES_MAX, nanos_of};
 use super::letters::{Letter, Taken};
@@ -174,7 +175,7 @@ pub trait DurableActor: Sized + Send + 'static {
     /// Applies an event that a decision has just recorded.
     #[doc(hidden)]
     fn apply_own(state: &mut Self::State, event: Self::Event) {
-        Self::apply(state, &event);
+        Self::apply(state, &Contained::new(event));
     }
 
     /// Returns the name of the actor's type for reports, as for an

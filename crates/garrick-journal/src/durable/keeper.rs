@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use garrick_actor::Outcome;
+use garrick_core::quiet::Contained;
 
 use super::actor::{Decide, DurableActor};
 use super::duties::Due;
@@ -176,12 +177,12 @@ impl<K: Keeper> DurableActor for K {
         msg: K::Msg,
         cx: &mut Decide<'_, '_, Self>,
     ) -> Self::Outcome {
-        let mut durable = Durable {
+        let mut durable = Contained::new(Durable {
             before: state,
             changed: None,
-        };
+        });
         let outcome = self.receive(&mut durable, msg, cx);
-        if let Some(state) = durable.changed {
+        if let Some(state) = durable.changed.take() {
             cx.record(Whole(state));
         }
         outcome

@@ -106,7 +106,7 @@ impl Letters {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
         };
-        if !line.front().is_some_and(|(first, _)| *first == number) {
+        if line.front().is_none_or(|(first, _)| *first != number) {
             return;
         }
         line.pop_front();

@@ -1,8 +1,9 @@
 //! The place from which an entity reads its state.
 
-use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use garrick_core::quiet::{self, Contained};
 
 use super::actor::DurableActor;
 use super::duties::{Change, Duties, RESERVED};
@@ -35,6 +36,9 @@ pub(super) struct Loaded<S> {
     /// and its letters (durable messages to other entities). This turn has also set the timers of
     /// the other reminders.
     pub(super) is_told: bool,
+    /// True after a turn has set the timers of the reminders that are not due, and this turn did
+    /// not fail.
+    pub(super) has_timers: bool,
     /// True if the log needs no further fence for this state. A fence is an event that changes
     /// nothing, and by which this entity claims the journal. The turn that handles the first
     /// message after the state was read sets this field, and records the fence if the entity uses
@@ -103,6 +107,7 @@ impl Source {
             state: image.state,
             duties: image.duties,
             is_told: false,
+            has_timers: false,
             is_fenced: false,
             number: start.newest,
             saved,
@@ -192,7 +197,7 @@ impl<S> Image<S> {
                 .apply(event.number, Change::decode(kind, payload)?);
             return Ok(());
         }
-        let decoded = A::Event::decode(kind, payload)?;
+        let decoded = Contained::new(A::Event::decode(kind, payload)?);
         A::apply(&mut self.state, &decoded);
         Ok(())
     }
@@ -236,15 +241,8 @@ impl<S> Loaded<S> {
 /// Calls `f`, which is code of the user's program. If `f` returns an error or panics, returns the
 /// text of the error or of the panic.
 fn guard<R>(f: impl FnOnce() -> Result<R, BoxError>) -> Result<R, String> {
-    match panic::catch_unwind(AssertUnwindSafe(f)) {
+    match quiet::call(f) {
         Ok(done) => done.map_err(|error| error.to_string()),
-        Err(panic) => Err(text_of(&*panic)),
+        Err(panic) => Err(panic.message()),
     }
-}
-
-/// Returns the message of a panic.
-fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "it panics".to_owned())
 }
