@@ -6,11 +6,9 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
-use garrick_actor::{Actor, Context, Next, Outcome, Pending, Timer};
+use garrick_actor::{Actor, Context, Next, Outcome, Pending};
 use garrick_core::quiet::{self, Contained};
-use hashbrown::HashMap;
 
 use super::actor::{Decide, DurableActor, Recorded};
 use super::duties::{CHANGE, Change, Duties, RESERVED};
@@ -19,6 +17,7 @@ use super::listing::{Addition, DutyList, Listing};
 use super::queue::{Batch, Encoded, Waiting};
 use super::source::{Loaded, Source};
 use super::stored::Stored;
+use super::telling::Telling;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::JournalId;
@@ -61,22 +60,8 @@ pub struct Entity<A: DurableActor> {
     /// Number of bytes to allocate for the events of the next turn: as many as the latest turn with
     /// events needed, but at most [`BYTES_MAX`].
     bytes: usize,
-    /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some
-    /// were never started, because the turns that requested them were undone.
-    timers: HashMap<String, Timer>,
-    /// Timers that the latest turn has replaced. If this turn was undone, these timers are still
-    /// running.
-    replaced: Vec<Timer>,
-    /// Number of messages that the current part of the turn has sent to this entity about effects,
-    /// reminders and letters (durable messages).
-    sent: usize,
-    /// Number of messages that the latest turn with messages about all duties has sent, and the
-    /// number of the event that is durable if that turn was not undone. `None` once it is known
-    /// whether the turn was undone.
-    telling: Option<(usize, u64)>,
-    /// Number of messages to handle before the messages about all duties may be sent again. So
-    /// turns that are undone again and again do not fill the mailbox.
-    told_left: usize,
+    /// The messages to this entity about its duties.
+    telling: Telling,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
     /// True if the entity appends an additional event after it has read its state, because other
@@ -133,11 +118,7 @@ impl<A: DurableActor> Entity<A> {
             is_entered: false,
             recorded: Records(Vec::new()),
             bytes: 0,
-            timers: HashMap::new(),
-            replaced: Vec::new(),
-            sent: 0,
-            telling: None,
-            told_left: 0,
+            telling: Telling::default(),
             is_pipelined: false,
             is_fenced: false,
             fences_at_start: false,
@@ -234,15 +215,11 @@ impl<A: DurableActor> Entity<A> {
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
-        if let Some((sent, number)) = self.telling.take()
-            && number <= durable
-        {
-            self.told_left = sent;
-        }
+        self.telling.begin(durable);
         if let Some(loaded) = self.loaded.take()
             && loaded.number == durable
         {
-            self.replaced.clear();
+            self.telling.keep();
             return Ok(loaded);
         }
         self.enter()?;
@@ -268,132 +245,15 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Sends this entity the messages about all its duties, if no turn has done so since the state
-    /// was read. Called for each message. Returns true if messages were sent.
-    ///
-    /// If the state was read again because a turn was undone, the messages of an earlier turn may
-    /// still be in the mailbox. Then only sets the timers again, and sends the messages later.
+    /// Sends this entity the messages about all its duties, if needed. Called for each message.
+    /// Returns true if messages were sent.
     fn tell_if_needed(
         &mut self,
         loaded: &Loaded<A::State>,
         cx: &Context<'_, A::Msg>,
     ) -> Result<bool, JournalError> {
-        self.told_left = self.told_left.saturating_sub(1);
-        self.sent = 0;
-        if loaded.is_told {
-            return Ok(false);
-        }
-        let tells = self.told_left == 0 || loaded.duties.are_done();
-        if tells || !loaded.has_timers {
-            self.tell_all(loaded, tells, cx)?;
-        }
-        Ok(tells)
-    }
-
-    /// Sets the timers of all reminders that are not due. If `tells` is true, also sends this entity
-    /// the messages for all its unfinished effects and overdue reminders, and for the oldest
-    /// unconfirmed letter (durable message) to each receiver.
-    fn tell_all(
-        &mut self,
-        loaded: &Loaded<A::State>,
-        tells: bool,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        let duties = &loaded.duties;
-        // Those of an earlier reading.
-        for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
-            timer.cancel();
-        }
-        for key in duties.keys() {
-            self.tell(duties, &key, tells, cx)?;
-        }
-        if tells {
-            for to in duties.letters().receivers() {
-                self.tell_letter(duties, &to, cx)?;
-            }
-        }
-        if let Some(listing) = self.listing.as_ref().filter(|_| !duties.are_done()) {
-            // The entity is in the list already, unless its duties are older than the list. The
-            // next turn with events makes sure.
-            listing.complete(loaded.number);
-        }
-        Ok(())
-    }
-
-    /// Records that the messages about all duties were sent, if `tells` is true. They arrive if the
-    /// newest event of the state becomes durable.
-    fn note_told(&mut self, loaded: &mut Loaded<A::State>, tells: bool) {
-        loaded.has_timers = true;
-        if tells {
-            loaded.is_told = true;
-            self.telling = Some((self.sent, loaded.number));
-        }
-    }
-
-    /// Sends this entity the message for its oldest unconfirmed letter to the entity `to`, if there
-    /// is such a letter. A letter is a durable message to another entity.
-    fn tell_letter(
-        &mut self,
-        duties: &Duties,
-        to: &str,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        let name = &self.source.name;
-        let Some(letter) = duties.letters().letter(name, to) else {
-            return Ok(());
-        };
-        let msg = A::letter(letter).ok_or_else(|| JournalError::Letter {
-            journal: name.clone(),
-            to: to.to_owned(),
-        })?;
-        self.tell_self(msg, cx);
-        Ok(())
-    }
-
-    /// Cancels the timer of the effect or reminder with the key `key`, if there is one. If the
-    /// effect or reminder is not done, sends this entity the message for it if `tells` is true, or
-    /// sets the timer of a reminder that is not due yet.
-    fn tell(
-        &mut self,
-        duties: &Duties,
-        key: &str,
-        tells: bool,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        // If this turn is undone, so is the cancellation.
-        if let Some(timer) = self.timers.remove(key) {
-            timer.cancel();
-            self.replaced.push(timer);
-        }
-        let Some(due) = duties.due(key) else {
-            return Ok(());
-        };
-        let left = due.at.and_then(|at| at.duration_since(cx.date()).ok());
-        let left = left.unwrap_or(Duration::ZERO);
-        if left.is_zero() && !tells {
-            return Ok(());
-        }
-        let msg = A::due(due).ok_or_else(|| JournalError::Due {
-            journal: self.source.name.clone(),
-            key: key.to_owned(),
-        })?;
-        if left.is_zero() {
-            self.tell_self(msg, cx);
-        } else if let Ok(timer) = cx.start_timer(left, &cx.address(), msg) {
-            // A full mailbox accepts the messages of timers, too.
-            self.timers.insert(key.to_owned(), timer);
-        }
-        Ok(())
-    }
-
-    /// Sends this entity a message about an effect, an overdue reminder or a letter (durable
-    /// message), if the turn commits. The mailbox accepts this message even if it is full, because
-    /// the message would otherwise be lost until the next start.
-    fn tell_self(&mut self, msg: A::Msg, cx: &Context<'_, A::Msg>) {
-        self.sent += 1;
-        // The send fails only if another thread has stopped the entity. Then the entity handles no
-        // more messages, and the message is sent again after the next start.
-        let _ = cx.address().send_promised(msg);
+        let (name, listing) = (&self.source.name, self.listing.as_ref());
+        self.telling.tell_if_needed::<A>(name, listing, loaded, cx)
     }
 
     /// Encodes the events and requests that a turn has recorded.
@@ -528,9 +388,10 @@ impl<A: DurableActor> Entity<A> {
             _ => None,
         };
         loaded.duties.apply(loaded.number, change);
+        let (name, duties) = (&self.source.name, &loaded.duties);
         match (key, to) {
-            (Some(key), _) => self.tell(&loaded.duties, &key, true, cx),
-            (None, Some(to)) => self.tell_letter(&loaded.duties, &to, cx),
+            (Some(key), _) => self.telling.tell::<A>(name, duties, &key, true, cx),
+            (None, Some(to)) => self.telling.tell_letter::<A>(name, duties, &to, cx),
             (None, None) => Ok(()),
         }
     }
@@ -558,7 +419,7 @@ impl<A: DurableActor> Entity<A> {
             if !recorded.is_empty() {
                 batch = Some(self.record(recorded, loaded, cx)?);
             }
-            self.note_told(loaded, tells);
+            self.telling.note_told(loaded, tells);
         }
         records.discard();
         self.recorded.0 = mem::take(&mut records.0);
@@ -654,7 +515,7 @@ impl<A: DurableActor> Actor for Entity<A> {
                 let submit = self.submission(loaded.journal);
                 cx.commit_later(move |pending| submit(batch, pending));
             }
-            self.note_told(loaded, tells);
+            self.telling.note_told(loaded, tells);
             self.loaded = held.take();
             Ok(())
         });
@@ -704,7 +565,12 @@ impl<A: DurableActor> Drop for Entity<A> {
             }
         }
         if self.is_entered {
-            self.source.journal.core().leave(&self.source.name);
+            // Relaxed: no turn with events is under way.
+            let is_empty = self.source.durable.load(Relaxed) == 0;
+            self.source
+                .journal
+                .core()
+                .leave(&self.source.name, is_empty);
         }
     }
 }

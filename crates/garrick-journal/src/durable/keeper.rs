@@ -15,8 +15,8 @@ use crate::event::EventKind;
 ///
 /// Each keeper is a [`DurableActor`]. Use [`Journal::entity`](crate::Journal::entity) to spawn it.
 /// A turn that changes the state commits when the new state is durable. Only the newest state is
-/// kept. The state is also saved after 1,000 events of turns that only request effects, reminders or
-/// letters. A keeper is simpler than an actor with events, but costs more if the state is large.
+/// kept. The state is also saved after 1,000 events of turns that only request effects, reminders
+/// or letters. A keeper is simpler than an actor with events, but costs more if the state is large.
 ///
 /// # Examples
 /// ```

@@ -1,8 +1,9 @@
 //! The shared part of a journal: the log, and the turns that wait until their events are written.
 
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::Handle;
 
@@ -24,6 +25,9 @@ pub(super) struct Core {
     log: Box<dyn Log>,
     /// The waiting turns, the names of the entities, and the counters.
     figures: Arc<Figures>,
+    /// Names of entities that have ended, and whose journals may have no event. The log has not
+    /// forgotten them yet.
+    left: Mutex<Vec<String>>,
 }
 
 /// Buffers that the writer reuses.
@@ -40,6 +44,7 @@ impl Core {
         let core = Self {
             log,
             figures: Arc::new(Figures::new(clock)),
+            left: Mutex::default(),
         };
         core.look(true);
         core
@@ -69,9 +74,30 @@ impl Core {
         lock(&self.figures.names).insert(name.to_owned())
     }
 
-    /// Records that an entity no longer exists.
-    pub(super) fn leave(&self, name: &str) {
+    /// Records that an entity no longer exists. If `is_empty` is true, its journal may have no
+    /// event, and the log then forgets its name.
+    pub(super) fn leave(&self, name: &str, is_empty: bool) {
         lock(&self.figures.names).remove(name);
+        if is_empty {
+            lock(&self.left).push(name.to_owned());
+            self.forget_left();
+        }
+    }
+
+    /// Lets the log forget the names that entities without events have left. Names that the log
+    /// cannot forget now, because it is in use, are left for the next call.
+    fn forget_left(&self) {
+        let mut left = mem::take(&mut *lock(&self.left));
+        if left.is_empty() {
+            return;
+        }
+        {
+            // Locked: an entity that begins with one of these names gets its number afterwards.
+            let names = lock(&self.figures.names);
+            let forget = |name: &str| self.guarded(|log| Ok(log.forget(name)));
+            left.retain(|name| !names.contains(name) && matches!(forget(name), Ok(false)));
+        }
+        lock(&self.left).append(&mut left);
     }
 
     /// Writes at most [`GROUPS_MAX`] groups of waiting turns. Turns that end while a group is being
@@ -105,6 +131,7 @@ impl Core {
                 }
             }
             self.look(true);
+            self.forget_left();
         }
         lock(&self.figures.queue).goes_on()
     }

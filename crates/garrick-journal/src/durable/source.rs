@@ -116,8 +116,9 @@ impl Source {
     }
 
     /// Returns the newest saved state that can be loaded. Returns the empty state if no state was
-    /// saved, or if no saved state can be loaded but none is needed: the log contains all events, or
-    /// the oldest one contains the whole state. If `waits` is false and the newest saved state cannot be loaded, returns `None`.
+    /// saved, or if no saved state can be loaded but none is needed: the log contains all events,
+    /// or the oldest one contains the whole state. Returns `None` if `waits` is false and the
+    /// newest saved state cannot be loaded.
     fn begin<A: DurableActor>(
         &self,
         start: &Start,

@@ -268,6 +268,11 @@ impl Log for Mutex<SegmentLog> {
         lock(self).compact_if_due();
     }
 
+    fn forget(&self, name: &str) -> bool {
+        let log = lock_if(self, false);
+        log.map(|mut log| log.index.remove_unused(name)).is_some()
+    }
+
     fn is_broken(&self) -> bool {
         lock(self).is_broken()
     }
@@ -282,5 +287,41 @@ impl Log for Mutex<SegmentLog> {
 
     fn take_notices(&self) -> Vec<JournalError> {
         lock(self).take_notices()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use garrick_sim::testing::Kit;
+
+    use crate::{Event, Group, Log, Options, SegmentLog};
+
+    #[test]
+    fn names_without_events_are_forgotten() {
+        let mut kit = Kit::new();
+        let log = Mutex::new(Options::new().open(Arc::new(kit.disk())).unwrap().0);
+        let journals = |log: &Mutex<SegmentLog>| log.lock().unwrap().index.iter().count();
+        let start = |name: &str| log.start(name, true).unwrap().unwrap();
+        let kept = start("kept").journal;
+        let mut group = Group::new();
+        let event = Event {
+            number: 1,
+            ..Event::default()
+        };
+        group.add(kept, event).unwrap();
+        assert!(log.append(&group).unwrap().is_empty());
+        let names = || (0..100).map(|number| format!("probed/{number}"));
+        names().for_each(|name| assert_eq!(start(&name).newest, 0));
+        assert_eq!(journals(&log), 101);
+        {
+            let _used = log.lock().unwrap();
+            assert!(!log.forget("probed/0"), "it would have to wait");
+        }
+        assert!(names().all(|name| log.forget(&name)) && log.forget("kept"));
+        assert_eq!(journals(&log), 1);
+        assert_eq!((start("kept").journal, start("kept").newest), (kept, 1));
+        assert_eq!(start("probed/0").journal.get(), 102, "a new number");
     }
 }

@@ -163,7 +163,7 @@ impl SqliteLog {
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
-        // Names are only added, at once.
+        // Names are added and removed at once.
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -238,6 +238,16 @@ impl Log for SqliteLog {
 
     fn tend(&self) {
         self.checkpoint_if_due();
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        // The first events of a journal may be under way to the database.
+        let writer = self.writer.as_ref().map(Mutex::try_lock);
+        if let Some(Err(TryLockError::WouldBlock)) = writer {
+            return false;
+        }
+        self.names().remove_unused(name);
+        true
     }
 
     fn is_broken(&self) -> bool {
