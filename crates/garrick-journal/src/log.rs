@@ -198,7 +198,8 @@ pub trait Log: Send + Sync + 'static {
     }
 
     /// Lets the log remove events that are no longer needed. The log decides when to do this.
-    /// Changes nothing that can be read. Called after each group. Errors become notices.
+    /// Changes nothing that can be read. Called after each group, and after a group that was not
+    /// appended because of [`JournalError::Full`]. Errors become notices.
     fn tend(&self);
 
     /// Lets the log remove what it keeps in memory about a journal, if the journal has no event and
