@@ -99,6 +99,16 @@ pub enum JournalError {
         /// Description of the error.
         why: String,
     },
+    /// The state of an entity was not saved, because encoding it has panicked. The events are still
+    /// in the log.
+    Save {
+        /// Name of the journal.
+        journal: String,
+        /// Sequence number of the event after which the state was to be saved.
+        number: u64,
+        /// Message of the panic.
+        why: String,
+    },
     /// [`DurableActor::due`](crate::DurableActor::due) has returned no message for an effect or a
     /// reminder.
     Due {
@@ -202,6 +212,14 @@ impl fmt::Display for JournalError {
             } => write!(
                 f,
                 "event {number} of the journal {journal:?} cannot be applied: {why}"
+            ),
+            Self::Save {
+                journal,
+                number,
+                why,
+            } => write!(
+                f,
+                "the state after event {number} of the journal {journal:?} cannot be saved: {why}"
             ),
             Self::Due { journal, key } => write!(
                 f,

@@ -83,7 +83,8 @@ pub struct LogSample {
 /// - The events of a journal have the numbers 1, 2, 3 and so on, also after a restart and after
 ///   older events were removed. No two events of a journal ever have the same number.
 /// - A journal exists once it has an event. [`Log::start`] returns the same [`JournalId`] for a
-///   name as long as the log is open. After the log was opened again, the number may differ.
+///   name as long as the log is open, except if the journal has no event and [`Log::forget`] was
+///   called. After the log was opened again, the number may differ.
 /// - When a method that stores something returns, the stored data are durable, and all later calls
 ///   see them.
 /// - The oldest event that can be read is the newer of these two events: the newest whole event
@@ -179,9 +180,40 @@ pub trait Log: Send + Sync + 'static {
         state: &[u8],
     ) -> Result<(), JournalError>;
 
+    /// Returns the newest snapshot of a journal that is older than the snapshot with the number
+    /// `number`, if no event after it is missing. Called if the program cannot decode the newer
+    /// one. Returns `None` if there is no such snapshot, or if the log cannot read older snapshots,
+    /// which is the default. A log that passes its calls on to another log must pass on this call,
+    /// too.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Log::start`] if the snapshot cannot be read.
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let _ = (journal, number);
+        Ok(None)
+    }
+
     /// Lets the log remove events that are no longer needed. The log decides when to do this.
-    /// Changes nothing that can be read. Called after each group. Errors become notices.
+    /// Changes nothing that can be read. Called after each group, and after a group that was not
+    /// appended because of [`JournalError::Full`]. Errors become notices.
     fn tend(&self);
+
+    /// Lets the log remove what it keeps in memory about a journal, if the journal has no event and
+    /// has never had one. Called when the entity with this name has ended. The [`JournalId`] of the
+    /// journal is then not used again: [`Log::start`] is called first.
+    ///
+    /// Returns false if another thread uses the log, so that this method must be called again. Must
+    /// not wait for the disk or for a server, and must not use the [`Journal`](crate::Journal). The
+    /// default does nothing and returns true. A log that passes its calls on to another log must
+    /// pass on this call, too.
+    fn forget(&self, name: &str) -> bool {
+        let _ = name;
+        true
+    }
 
     /// Returns true if the log is broken, so that it must be opened again.
     fn is_broken(&self) -> bool;

@@ -46,7 +46,9 @@ pub struct MemoryLog {
 #[derive(Default)]
 struct Store {
     numbers: HashMap<Arc<str>, u64>,
-    journals: Vec<Stored>,
+    journals: HashMap<u64, Stored>,
+    /// Number of the next journal that gets one.
+    next: u64,
     bytes: u64,
     saved: u64,
     notices: Notices,
@@ -84,6 +86,15 @@ impl MemoryLog {
 }
 
 impl Stored {
+    fn new(name: Arc<str>) -> Self {
+        Self {
+            name,
+            newest: 0,
+            events: VecDeque::new(),
+            snapshots: VecDeque::new(),
+        }
+    }
+
     /// Returns the sequence number of the oldest event that can be read. If no event can be read,
     /// returns the number of the next event.
     fn oldest(&self) -> u64 {
@@ -108,11 +119,11 @@ impl Stored {
 
 impl Store {
     fn get(&self, journal: JournalId) -> Option<&Stored> {
-        self.journals.get(usize::try_from(journal.get()).ok()?)
+        self.journals.get(&journal.get())
     }
 
     fn get_mut(&mut self, journal: JournalId) -> Option<&mut Stored> {
-        self.journals.get_mut(usize::try_from(journal.get()).ok()?)
+        self.journals.get_mut(&journal.get())
     }
 
     /// Returns the journals of a group whose events are refused.
@@ -149,19 +160,15 @@ impl Log for MemoryLog {
         let number = match store.numbers.get(name) {
             Some(number) => *number,
             None => {
-                let (number, name) = (store.journals.len() as u64, Arc::<str>::from(name));
+                let (number, name) = (store.next, Arc::<str>::from(name));
+                store.next += 1;
                 store.numbers.insert(name.clone(), number);
-                store.journals.push(Stored {
-                    name,
-                    newest: 0,
-                    events: VecDeque::new(),
-                    snapshots: VecDeque::new(),
-                });
+                store.journals.insert(number, Stored::new(name));
                 number
             }
         };
         let journal = JournalId::new(number);
-        let stored = &store.journals[number as usize];
+        let stored = &store.journals[&number];
         let oldest = stored.oldest();
         let snapshot = stored.snapshots.back();
         Ok(Some(Start {
@@ -253,7 +260,38 @@ impl Log for MemoryLog {
         Ok(())
     }
 
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let store = self.store();
+        Ok(store.get(journal).and_then(|stored| {
+            let is_it =
+                |saved: &&Snapshot| saved.number < number && saved.number + 1 >= stored.oldest();
+            stored.snapshots.iter().rev().find(is_it).cloned()
+        }))
+    }
+
     fn tend(&self) {}
+
+    fn forget(&self, name: &str) -> bool {
+        // Another journal may have an entity with this name, which knows the number.
+        if Arc::strong_count(&self.store) > 1 {
+            return true;
+        }
+        let mut store = self.store();
+        if let Some(number) = store.numbers.get(name).copied()
+            && store
+                .journals
+                .get(&number)
+                .is_some_and(|stored| stored.newest == 0)
+        {
+            store.numbers.remove(name);
+            store.journals.remove(&number);
+        }
+        true
+    }
 
     fn is_broken(&self) -> bool {
         false
@@ -282,5 +320,36 @@ impl Log for MemoryLog {
 impl fmt::Debug for MemoryLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryLog").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MemoryLog;
+    use crate::{Event, Group, Log};
+
+    #[test]
+    fn names_without_events_are_forgotten_if_the_log_has_one_handle() {
+        let log = MemoryLog::new();
+        let start = |name: &str| log.start(name, true).unwrap().unwrap();
+        let kept = start("kept").journal;
+        let mut group = Group::new();
+        let event = Event {
+            number: 1,
+            ..Event::default()
+        };
+        group.add(kept, event).unwrap();
+        assert!(log.append(&group).unwrap().is_empty());
+        let names = || (0..100).map(|number| format!("probed/{number}"));
+        names().for_each(|name| assert_eq!(start(&name).newest, 0));
+        let other = log.clone();
+        assert!(names().all(|name| log.forget(&name)));
+        assert_eq!(log.store().numbers.len(), 101);
+        drop(other);
+        assert!(names().all(|name| log.forget(&name)) && log.forget("kept"));
+        assert_eq!(log.store().numbers.len(), 1);
+        assert_eq!(log.store().journals.len(), 1);
+        assert_eq!((start("kept").journal, start("kept").newest), (kept, 1));
+        assert_eq!(start("probed/0").journal.get(), 101, "a new number");
     }
 }

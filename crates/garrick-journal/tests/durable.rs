@@ -446,7 +446,10 @@ impl Stored for Limit {
         EventKind { tag: 1, version: 1 }
     }
 
-    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+    fn decode(kind: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        if kind.tag == 7 {
+            return Err("it is the saved state of an account".into());
+        }
         Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
     }
 }

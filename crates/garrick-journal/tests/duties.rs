@@ -12,6 +12,7 @@ use garrick_journal::{
     BoxError, Decide, Due, Durable, DurableActor, EventKind, Journal, Keeper, Options, Stored,
 };
 use garrick_sim::testing::Kit;
+use garrick_testkit::silence_panics;
 
 const KIND: EventKind = EventKind { tag: 1, version: 1 };
 
@@ -378,25 +379,26 @@ fn overdue_reminders_come_in_their_order_after_a_pause() {
     assert_eq!(told(&kit, 4), []);
 }
 
-#[test]
-fn reminders_are_kept_when_turns_fail_and_the_actor_goes_on() {
-    let mut kit = Kit::new();
-    let journal = open(&mut kit);
+/// Starts a clerk that goes on after each failure.
+fn clerk_that_goes_on(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
+    let journal = open(kit);
     let tree = Supervisor::new("clerks", Strategy::OneForOne)
         .intensity(100, Duration::from_secs(1))
         .spawn(kit.node().handle())
         .unwrap();
-    let make = move || {
-        journal
-            .entity("clerk", Clerk { is_diligent: true })
-            .unwrap()
-    };
-    let clerk = (kit.node().handle().actor(make))
+    let make = move || journal.entity("clerk", Clerk { is_diligent }).unwrap();
+    (kit.node().handle().actor(make))
         .named("clerk")
         .supervised_by(&tree)
         .decide(|_| Decision::Resume)
         .spawn()
-        .unwrap();
+        .unwrap()
+}
+
+#[test]
+fn reminders_are_kept_when_turns_fail_and_the_actor_goes_on() {
+    let mut kit = Kit::new();
+    let clerk = clerk_that_goes_on(&mut kit, true);
     let remind = |key, seconds| clerk.ask(move |reply| Command::Remind(key, seconds, reply));
     assert_eq!(kit.answer(remind("kept", 10)), Ok(()));
     for _ in 0..3 {
@@ -419,6 +421,56 @@ fn reminders_are_kept_when_turns_fail_and_the_actor_goes_on() {
     assert_eq!(kit.answer(clerk.ask(Command::Handled)).unwrap(), ["kept"]);
     kit.advance(Duration::from_secs(100));
     assert_eq!(kit.answer(clerk.ask(Command::Handled)).unwrap(), ["kept"]);
+}
+
+#[test]
+fn turns_that_fail_do_not_fill_the_mailbox_with_duties() {
+    silence_panics();
+    let mut kit = Kit::new();
+    let clerk = clerk_that_goes_on(&mut kit, false);
+    let pending = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    for key in pending {
+        let once = clerk.ask(move |reply| Command::Once(key, reply));
+        assert_eq!(kit.answer(once), Ok(true));
+    }
+    assert_eq!(keys(&told(&kit, 0)), pending);
+    let long: &'static str = String::leak("x".repeat(256));
+    let ask = |_| {
+        let fails = clerk.ask(move |reply| Command::Remind(long, 1, reply));
+        (fails, clerk.ask(Command::Handled))
+    };
+    let asked: Vec<_> = (0..50).map(ask).collect();
+    for (fails, handled) in asked {
+        assert!(kit.answer(fails).is_err());
+        assert_eq!(kit.answer(handled), Ok(Vec::new()));
+    }
+    // A turn that fails may have been about one of them, so they come again, but not after each
+    // of these turns.
+    let again = told(&kit, 10);
+    assert!((10..=150).contains(&again.len()), "{}", again.len());
+    for key in pending {
+        assert!(keys(&again).contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn a_reminder_whose_turn_fails_comes_again() {
+    let mut kit = Kit::new();
+    let clerk = clerk_that_goes_on(&mut kit, true);
+    let remind = |key, seconds| clerk.ask(move |reply| Command::Remind(key, seconds, reply));
+    for round in 1..=3 {
+        assert_eq!(kit.answer(remind("soon", 10)), Ok(()));
+        assert_eq!(kit.answer(remind("later", 60)), Ok(()));
+        // The message arrives, and its turn is undone.
+        kit.disks().all().full(0);
+        kit.advance(Duration::from_secs(10));
+        kit.disks().all().full(u64::MAX);
+        assert!(kit.answer(clerk.ask(Command::Handled)).is_ok());
+        let handled = kit.answer(clerk.ask(Command::Handled)).unwrap();
+        assert_eq!(handled, vec!["soon"; round]);
+        let cancel = clerk.ask(|reply| Command::Cancel("later", reply));
+        assert_eq!(kit.answer(cancel), Ok(true));
+    }
 }
 
 #[test]

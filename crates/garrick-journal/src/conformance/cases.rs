@@ -168,6 +168,28 @@ pub fn a_journal_exists_from_its_first_event_on(store: &mut dyn Store) {
     assert_eq!(start(&*log, "unused").newest, 3);
 }
 
+pub fn a_journal_without_events_is_forgotten(store: &mut dyn Store) {
+    let log = store.open();
+    for _ in 0..2 {
+        assert_eq!(start(&*log, "a").newest, 0);
+        assert!(log.forget("a") && log.forget("unknown"));
+    }
+    append_each(&*log, start(&*log, "b").journal, [1]);
+    append_each(&*log, start(&*log, "a").journal, 1..=2);
+    let a = start(&*log, "a").journal;
+    assert!(log.forget("a") && log.forget("b"));
+    append_each(&*log, a, [3]);
+    let check = |log: &dyn Log| {
+        assert_eq!(numbers(log, start(log, "a").journal, 1), [1, 2, 3]);
+        assert_eq!(numbers(log, start(log, "b").journal, 1), [1]);
+    };
+    check(&*log);
+    drop(log);
+    let log = store.open();
+    assert!(log.forget("a"));
+    check(&*log);
+}
+
 pub fn a_conflict_refuses_one_journal(store: &mut dyn Store) {
     let log = store.open();
     let [a, b, c] = ["a", "b", "c"].map(|name| start(&*log, name).journal);
@@ -279,6 +301,13 @@ pub fn two_snapshots_are_kept(store: &mut dyn Store) {
             payload: saved.to_le_bytes().to_vec(),
         };
         assert_eq!(found.snapshot, Some(expected));
+        // A log need not be able to read the older one.
+        if let Some(older) = log.saved_before(found.journal, saved).unwrap() {
+            let number = oldest - 1;
+            assert_eq!((older.number, older.kind), (number, KIND_OF_STATES));
+            assert_eq!(older.payload, number.to_le_bytes());
+            assert_eq!(log.saved_before(found.journal, number).unwrap(), None);
+        }
         let expected: Vec<_> = (oldest..=10).collect();
         assert_eq!(numbers(log, found.journal, 1), expected);
         assert_eq!(numbers(log, start(log, "b").journal, 1), [1, 2, 3]);

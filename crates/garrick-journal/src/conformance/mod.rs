@@ -40,6 +40,7 @@ macro_rules! log_conformance {
             cases::a_read_of_events_without_payload_ends,
             cases::journals_are_apart,
             cases::a_journal_exists_from_its_first_event_on,
+            cases::a_journal_without_events_is_forgotten,
             cases::a_conflict_refuses_one_journal,
             cases::an_unknown_journal_is_refused,
             cases::a_whole_event_replaces_those_before,

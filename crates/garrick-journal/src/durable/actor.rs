@@ -6,6 +6,7 @@ use std::ops::{Deref, DerefMut};
 use std::time::{Duration, SystemTime};
 
 use garrick_actor::{Context, Outcome};
+use garrick_core::quiet::Contained;
 
 use super::duties::{Change, Due, Duties, KEY_BYTES_MAX, nanos_of};
 use super::letters::{Letter, Taken};
@@ -129,7 +130,8 @@ pub trait DurableActor: Sized + Send + 'static {
     const SAVE_EVERY: u64 = 1_000;
 
     /// Appends the encoding of the state to `bytes`, and returns its kind. Returns `None` if the
-    /// state is not saved, which is the default.
+    /// state is not saved, which is the default. If this function panics, the state is not saved,
+    /// and a notice is added.
     fn save(state: &Self::State, bytes: &mut Vec<u8>) -> Option<EventKind> {
         let _ = (state, bytes);
         None
@@ -139,8 +141,9 @@ pub trait DurableActor: Sized + Send + 'static {
     ///
     /// # Errors
     /// Returns an error if the kind is unknown, or if the bytes are not an encoding of that kind.
-    /// The state is then computed from the events, if all of them are still in the log, or if the
-    /// oldest one contains the whole state.
+    /// The older saved state is then used, with the events after it. If that state cannot be
+    /// decoded either, the state is computed from the events, if all of them are still in the log,
+    /// or if the oldest one contains the whole state.
     fn load(kind: EventKind, bytes: &[u8]) -> Result<Self::State, BoxError> {
         let _ = (kind, bytes);
         Err("this actor saves no state".into())
@@ -172,7 +175,7 @@ pub trait DurableActor: Sized + Send + 'static {
     /// Applies an event that a decision has just recorded.
     #[doc(hidden)]
     fn apply_own(state: &mut Self::State, event: Self::Event) {
-        Self::apply(state, &event);
+        Self::apply(state, &Contained::new(event));
     }
 
     /// Returns the name of the actor's type for reports, as for an

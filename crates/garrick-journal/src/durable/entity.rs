@@ -6,10 +6,9 @@ use std::mem;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::Duration;
 
-use garrick_actor::{Actor, Context, Next, Outcome, Pending, Timer};
-use hashbrown::HashMap;
+use garrick_actor::{Actor, Context, Next, Outcome, Pending};
+use garrick_core::quiet::{self, Contained};
 
 use super::actor::{Decide, DurableActor, Recorded};
 use super::duties::{CHANGE, Change, Duties, RESERVED};
@@ -18,6 +17,7 @@ use super::listing::{Addition, DutyList, Listing};
 use super::queue::{Batch, Encoded, Waiting};
 use super::source::{Loaded, Source};
 use super::stored::Stored;
+use super::telling::Telling;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::JournalId;
@@ -30,6 +30,22 @@ const BYTES_MAX: usize = 4 << 10;
 /// is reached, the turn takes no more messages.
 const TURN_BYTES: usize = 1 << 20;
 
+/// Events and requests that a turn has recorded. Dropped one by one, because their destructors are
+/// foreign code, and each of them may panic, even while another panic unwinds.
+struct Records<E>(Vec<Recorded<E>>);
+
+impl<E> Records<E> {
+    fn discard(&mut self) {
+        self.0.drain(..).for_each(quiet::drop);
+    }
+}
+
+impl<E> Drop for Records<E> {
+    fn drop(&mut self) {
+        self.discard();
+    }
+}
+
 /// The actor that runs the code of a [`DurableActor`], as returned by [`Journal::entity`].
 pub struct Entity<A: DurableActor> {
     source: Source,
@@ -40,16 +56,12 @@ pub struct Entity<A: DurableActor> {
     /// run.
     is_entered: bool,
     /// Events of the current turn. The vector is kept between turns, so that its memory is reused.
-    recorded: Vec<Recorded<A::Event>>,
+    recorded: Records<A::Event>,
     /// Number of bytes to allocate for the events of the next turn: as many as the latest turn with
     /// events needed, but at most [`BYTES_MAX`].
     bytes: usize,
-    /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some
-    /// were never started, because the turns that requested them were undone.
-    timers: HashMap<String, Timer>,
-    /// Timers that the latest turn has replaced. If this turn was undone, these timers are still
-    /// running.
-    replaced: Vec<Timer>,
+    /// The messages to this entity about its duties.
+    telling: Telling,
     /// True if a turn handles all messages that wait.
     is_pipelined: bool,
     /// True if the entity appends an additional event after it has read its state, because other
@@ -104,10 +116,9 @@ impl<A: DurableActor> Entity<A> {
             actor,
             loaded: None,
             is_entered: false,
-            recorded: Vec::new(),
+            recorded: Records(Vec::new()),
             bytes: 0,
-            timers: HashMap::new(),
-            replaced: Vec::new(),
+            telling: Telling::default(),
             is_pipelined: false,
             is_fenced: false,
             fences_at_start: false,
@@ -204,10 +215,11 @@ impl<A: DurableActor> Entity<A> {
     fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
+        self.telling.begin(durable);
         if let Some(loaded) = self.loaded.take()
             && loaded.number == durable
         {
-            self.replaced.clear();
+            self.telling.keep();
             return Ok(loaded);
         }
         self.enter()?;
@@ -233,84 +245,15 @@ impl<A: DurableActor> Entity<A> {
         }
     }
 
-    /// Sends this entity the messages for all its unfinished effects and overdue reminders, and for
-    /// the oldest unconfirmed letter (durable message) to each receiver. Sets the timers of the
-    /// other reminders.
-    fn tell_all(
+    /// Sends this entity the messages about all its duties, if needed. Called for each message.
+    /// Returns true if messages were sent.
+    fn tell_if_needed(
         &mut self,
         loaded: &Loaded<A::State>,
         cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        let duties = &loaded.duties;
-        // Those of an earlier reading.
-        for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
-            timer.cancel();
-        }
-        for key in duties.keys() {
-            self.tell(duties, &key, cx)?;
-        }
-        for to in duties.letters().receivers() {
-            self.tell_letter(duties, &to, cx)?;
-        }
-        if let Some(listing) = self.listing.as_ref().filter(|_| !duties.are_done()) {
-            // The entity is in the list already, unless its duties are older than the list. The
-            // next turn with events makes sure.
-            listing.complete(loaded.number);
-        }
-        Ok(())
-    }
-
-    /// Sends this entity the message for its oldest unconfirmed letter to the entity `to`, if there
-    /// is such a letter. A letter is a durable message to another entity.
-    fn tell_letter(
-        &self,
-        duties: &Duties,
-        to: &str,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        let name = &self.source.name;
-        let Some(letter) = duties.letters().letter(name, to) else {
-            return Ok(());
-        };
-        let msg = A::letter(letter).ok_or_else(|| JournalError::Letter {
-            journal: name.clone(),
-            to: to.to_owned(),
-        })?;
-        tell_self(msg, cx);
-        Ok(())
-    }
-
-    /// Cancels the timer of the effect or reminder with the key `key`, if there is one. If the
-    /// effect or reminder is not done, sends this entity the message for it, or sets the timer of a
-    /// reminder that is not due yet.
-    fn tell(
-        &mut self,
-        duties: &Duties,
-        key: &str,
-        cx: &Context<'_, A::Msg>,
-    ) -> Result<(), JournalError> {
-        // If this turn is undone, so is the cancellation.
-        if let Some(timer) = self.timers.remove(key) {
-            timer.cancel();
-            self.replaced.push(timer);
-        }
-        let Some(due) = duties.due(key) else {
-            return Ok(());
-        };
-        let at = due.at;
-        let msg = A::due(due).ok_or_else(|| JournalError::Due {
-            journal: self.source.name.clone(),
-            key: key.to_owned(),
-        })?;
-        let left = at.and_then(|at| at.duration_since(cx.date()).ok());
-        let left = left.unwrap_or(Duration::ZERO);
-        if left.is_zero() {
-            tell_self(msg, cx);
-        } else if let Ok(timer) = cx.start_timer(left, &cx.address(), msg) {
-            // A full mailbox accepts the messages of timers, too.
-            self.timers.insert(key.to_owned(), timer);
-        }
-        Ok(())
+    ) -> Result<bool, JournalError> {
+        let (name, listing) = (&self.source.name, self.listing.as_ref());
+        self.telling.tell_if_needed::<A>(name, listing, loaded, cx)
     }
 
     /// Encodes the events and requests that a turn has recorded.
@@ -368,14 +311,21 @@ impl<A: DurableActor> Entity<A> {
         self.bytes = events.bytes().min(BYTES_MAX);
         let first = loaded.number + 1;
         let is_new = loaded.duties.are_done();
-        for part in recorded.drain(..) {
+        // A part that cannot be applied leaves the others where they are.
+        recorded.reverse();
+        while let Some(part) = recorded.pop() {
             loaded.number += 1;
             match part {
-                Recorded::Event(event) => A::apply_own(&mut loaded.state, event),
+                Recorded::Event(event) => {
+                    A::apply_own(&mut loaded.state, event);
+                    if A::IS_WHOLE {
+                        loaded.note_whole();
+                    }
+                }
                 Recorded::Change(change) => self.change(loaded, change, cx)?,
             }
         }
-        let state = loaded.save_if_due::<A>();
+        let state = loaded.save_if_due::<A>(&self.source.name);
         Ok(Batch {
             first,
             events,
@@ -438,9 +388,10 @@ impl<A: DurableActor> Entity<A> {
             _ => None,
         };
         loaded.duties.apply(loaded.number, change);
+        let (name, duties) = (&self.source.name, &loaded.duties);
         match (key, to) {
-            (Some(key), _) => self.tell(&loaded.duties, &key, cx),
-            (None, Some(to)) => self.tell_letter(&loaded.duties, &to, cx),
+            (Some(key), _) => self.telling.tell::<A>(name, duties, &key, true, cx),
+            (None, Some(to)) => self.telling.tell_letter::<A>(name, duties, &to, cx),
             (None, None) => Ok(()),
         }
     }
@@ -454,41 +405,55 @@ impl<A: DurableActor> Entity<A> {
         loaded: &mut Loaded<A::State>,
         cx: &mut Context<'_, A::Msg>,
     ) -> Result<(Next, Option<Batch>), JournalError> {
-        let mut recorded = mem::take(&mut self.recorded);
+        let tells = self.tell_if_needed(loaded, cx)?;
+        let mut records = Records(mem::take(&mut self.recorded.0));
+        let recorded = &mut records.0;
         if self.is_fenced && !loaded.is_fenced {
             recorded.push(Recorded::Change(Change::Fence));
         }
-        let mut decide = Decide::new(cx, &mut recorded, &loaded.duties, &self.source.name);
+        let mut decide = Decide::new(cx, recorded, &loaded.duties, &self.source.name);
         let next = (self.actor.decide(&loaded.state, msg, &mut decide)).into_next();
         let mut batch = None;
         if matches!(next, Next::Continue | Next::Stop) {
-            (loaded.is_told, loaded.is_fenced) = (true, true);
+            loaded.is_fenced = true;
             if !recorded.is_empty() {
-                batch = Some(self.record(&mut recorded, loaded, cx)?);
+                batch = Some(self.record(recorded, loaded, cx)?);
             }
+            self.telling.note_told(loaded, tells);
         }
-        recorded.clear();
-        self.recorded = recorded;
+        records.discard();
+        self.recorded.0 = mem::take(&mut records.0);
         Ok((next, batch))
+    }
+
+    /// Takes the state out of this entity like [`Entity::load`]. If the turn panics, a panic of the
+    /// destructor of the state does not abort the process.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a state that is contained for one turn"
+    )]
+    fn hold(
+        &mut self,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<Contained<Option<Box<Loaded<A::State>>>>, JournalError> {
+        self.load(cx).map(|loaded| Contained::new(Some(loaded)))
     }
 
     /// Handles a message. Afterwards stores the state in this entity again, unless the turn fails.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
-        let mut loaded = self.load(cx)?;
-        if !loaded.is_told {
-            self.tell_all(&loaded, cx)?;
-        }
+        let mut held = self.hold(cx)?;
+        let loaded = held.as_mut().expect("it was just loaded");
         let next = if self.is_pipelined {
-            self.decide_all(msg, &mut loaded, cx)?
+            self.decide_all(msg, loaded, cx)?
         } else {
-            let (next, batch) = self.decide(msg, &mut loaded, cx)?;
+            let (next, batch) = self.decide(msg, loaded, cx)?;
             if let Some(batch) = batch {
                 let submit = self.submission(loaded.journal);
                 cx.commit_later(move |pending| submit(batch, pending));
             }
             next
         };
-        self.loaded = Some(loaded);
+        self.loaded = held.take();
         Ok(next)
     }
 
@@ -534,32 +499,24 @@ impl<A: DurableActor> Entity<A> {
     }
 }
 
-/// Sends an entity a message about an effect, an overdue reminder or a letter (durable message), if
-/// the turn commits. The mailbox accepts this message even if it is full, because the message would
-/// otherwise be lost until the next start.
-fn tell_self<M: 'static>(msg: M, cx: &Context<'_, M>) {
-    // The send fails only if another thread has stopped the entity. Then the entity handles no more
-    // messages, and the message is sent again after the next start.
-    let _ = cx.address().send_promised(msg);
-}
-
 impl<A: DurableActor> Actor for Entity<A> {
     type Msg = A::Msg;
     type Outcome = Next;
     const COMMITS_LATER: bool = true;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
-        let told = self.load(cx).and_then(|mut loaded| {
-            self.tell_all(&loaded, cx)?;
-            loaded.is_told = true;
+        let told = self.hold(cx).and_then(|mut held| {
+            let loaded = held.as_mut().expect("it was just loaded");
+            let tells = self.tell_if_needed(loaded, cx)?;
             if self.fences_at_start && !loaded.is_fenced {
                 let mut fence = vec![Recorded::Change(Change::Fence)];
-                let batch = self.record(&mut fence, &mut loaded, cx)?;
+                let batch = self.record(&mut fence, loaded, cx)?;
                 loaded.is_fenced = true;
                 let submit = self.submission(loaded.journal);
                 cx.commit_later(move |pending| submit(batch, pending));
             }
-            self.loaded = Some(loaded);
+            self.telling.note_told(loaded, tells);
+            self.loaded = held.take();
             Ok(())
         });
         match told {
@@ -608,7 +565,12 @@ impl<A: DurableActor> Drop for Entity<A> {
             }
         }
         if self.is_entered {
-            self.source.journal.core().leave(&self.source.name);
+            // Relaxed: no turn with events is under way.
+            let is_empty = self.source.durable.load(Relaxed) == 0;
+            self.source
+                .journal
+                .core()
+                .leave(&self.source.name, is_empty);
         }
     }
 }

@@ -53,7 +53,7 @@ impl Drop for Writer {
 /// turn still waits for a whole sync.
 ///
 /// The oldest files of the log are removed when their events are covered by saved states, or when
-/// only a few of their events are still needed. The needed events are copied first.
+/// at most half of their events are still needed. The needed events are copied first.
 ///
 /// The log is closed when all handles and all entities have been dropped. After the system on which
 /// the log was opened has shut down, nothing more can be written.
@@ -120,9 +120,9 @@ impl Journal {
     }
 
     /// Removes and returns the notices, oldest first. A notice is an error that has lost no data: a
-    /// saved state could not be written, read or removed, or a compaction has failed. At most 64
-    /// notices are kept. If a group is being written, this method may wait until the group is
-    /// written.
+    /// saved state could not be encoded, written, read or removed, or a compaction has failed. At
+    /// most 64 notices are kept. If a group is being written, this method may wait until the group
+    /// is written.
     #[must_use]
     pub fn take_notices(&self) -> Vec<JournalError> {
         self.core.log().take_notices()

@@ -3,6 +3,7 @@
 use std::ops::{Deref, DerefMut};
 
 use garrick_actor::Outcome;
+use garrick_core::quiet::Contained;
 
 use super::actor::{Decide, DurableActor};
 use super::duties::Due;
@@ -14,7 +15,8 @@ use crate::event::EventKind;
 ///
 /// Each keeper is a [`DurableActor`]. Use [`Journal::entity`](crate::Journal::entity) to spawn it.
 /// A turn that changes the state commits when the new state is durable. Only the newest state is
-/// kept. A keeper is simpler than an actor with events, but costs more if the state is large.
+/// kept. The state is also saved after 1,000 events of turns that only request effects, reminders
+/// or letters. A keeper is simpler than an actor with events, but costs more if the state is large.
 ///
 /// # Examples
 /// ```
@@ -175,12 +177,12 @@ impl<K: Keeper> DurableActor for K {
         msg: K::Msg,
         cx: &mut Decide<'_, '_, Self>,
     ) -> Self::Outcome {
-        let mut durable = Durable {
+        let mut durable = Contained::new(Durable {
             before: state,
             changed: None,
-        };
+        });
         let outcome = self.receive(&mut durable, msg, cx);
-        if let Some(state) = durable.changed {
+        if let Some(state) = durable.changed.take() {
             cx.record(Whole(state));
         }
         outcome
@@ -192,6 +194,15 @@ impl<K: Keeper> DurableActor for K {
 
     fn apply_own(state: &mut K::State, Whole(new): Whole<K::State>) {
         *state = new;
+    }
+
+    // Needed only for turns that change no state, but record effects, reminders or letters.
+    fn save(state: &K::State, bytes: &mut Vec<u8>) -> Option<EventKind> {
+        Some(state.encode(bytes))
+    }
+
+    fn load(kind: EventKind, bytes: &[u8]) -> Result<K::State, BoxError> {
+        K::State::decode(kind, bytes)
     }
 
     fn due(due: Due) -> Option<K::Msg> {

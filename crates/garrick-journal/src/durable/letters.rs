@@ -1,6 +1,7 @@
 //! Letters: messages from one entity to another. Each letter takes effect exactly once. The README
 //! of the crate describes the steps.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
 use super::stored::BoxError;
@@ -40,6 +41,9 @@ pub(super) struct Letters {
     /// Unconfirmed letters (durable messages) by receiver, oldest first. Each letter is stored as
     /// its number and its content.
     outbox: BTreeMap<String, VecDeque<(u64, Vec<u8>)>>,
+    /// Receivers of unconfirmed letters (durable messages), by the number of the oldest letter to
+    /// each of them.
+    under_way: BTreeMap<u64, String>,
     /// The newest handled letter (durable message) from each sender. The key is the name of the
     /// sender.
     inbox: BTreeMap<String, Taken>,
@@ -58,10 +62,7 @@ impl Letters {
     /// Returns the names of the receivers of unconfirmed letters (durable messages), in the order
     /// of their oldest letters.
     pub(super) fn receivers(&self) -> Vec<String> {
-        let first = |line: &VecDeque<(u64, Vec<u8>)>| line.front().map(|(number, _)| *number);
-        let mut lines: Vec<_> = self.outbox.iter().collect();
-        lines.sort_unstable_by_key(|(_, line)| first(line));
-        lines.into_iter().map(|(to, _)| to.clone()).collect()
+        self.under_way.values().cloned().collect()
     }
 
     /// Returns the number and the content of the oldest unconfirmed letter (durable message) to a
@@ -86,16 +87,17 @@ impl Letters {
     /// Returns the unconfirmed letter (durable message) with this number, if it is the oldest one
     /// to its receiver. `from` is the name of the sender.
     pub(super) fn under_way(&self, from: &str, number: u64) -> Option<Letter> {
-        let is_it = |line: &VecDeque<(u64, Vec<u8>)>| {
-            line.front().is_some_and(|(first, _)| *first == number)
-        };
-        let (to, _) = self.outbox.iter().find(|(_, line)| is_it(line))?;
+        let to = self.under_way.get(&number)?;
         self.letter(from, to)
     }
 
     /// Adds an unconfirmed letter (durable message) to the receiver `to`.
     pub(super) fn post(&mut self, to: String, number: u64, body: Vec<u8>) {
-        self.outbox.entry(to).or_default().push_back((number, body));
+        let line = self.outbox.entry(to);
+        if let Entry::Vacant(line) = &line {
+            self.under_way.insert(number, line.key().clone());
+        }
+        line.or_default().push_back((number, body));
     }
 
     /// Removes the oldest unconfirmed letter (durable message) to the receiver `to`, if the number
@@ -104,11 +106,18 @@ impl Letters {
         let Some(line) = self.outbox.get_mut(to) else {
             return;
         };
-        if line.front().is_some_and(|(first, _)| *first == number) {
-            line.pop_front();
+        if line.front().is_none_or(|(first, _)| *first != number) {
+            return;
         }
-        if line.is_empty() {
-            self.outbox.remove(to);
+        line.pop_front();
+        self.under_way.remove(&number);
+        match line.front() {
+            Some((next, _)) => {
+                self.under_way.insert(*next, to.to_owned());
+            }
+            None => {
+                self.outbox.remove(to);
+            }
         }
     }
 
@@ -207,4 +216,45 @@ pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8], BoxError>
 
 pub(super) fn take_text(bytes: &mut &[u8]) -> Result<String, BoxError> {
     Ok(String::from_utf8(take_bytes(bytes)?.to_vec())?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Letters;
+
+    /// Number of receivers.
+    const MANY: u64 = 5_000;
+
+    #[test]
+    fn letters_to_many_receivers_are_found_by_their_numbers() {
+        let mut letters = Letters::default();
+        for number in 1..=3 * MANY {
+            let to = format!("to/{}", number % MANY);
+            letters.post(to, number, vec![number as u8]);
+        }
+        let oldest: Vec<_> = (1..=MANY).map(|number| number % MANY).collect();
+        let to = |number: &u64| format!("to/{number}");
+        assert_eq!(
+            letters.receivers(),
+            oldest.iter().map(to).collect::<Vec<_>>()
+        );
+        for round in 0..3 {
+            // Not in the order in which they were posted.
+            for number in (1..=MANY).rev().map(|number| number + round * MANY) {
+                let to = format!("to/{}", number % MANY);
+                let letter = letters.under_way("from", number).unwrap();
+                assert_eq!((&letter.to, letter.number), (&to, number));
+                assert_eq!(letter.body, [number as u8]);
+                assert_eq!(letters.under_way("from", number + MANY), None);
+                // A letter that waits cannot be confirmed.
+                letters.deliver(&to, number + MANY);
+                letters.deliver(&to, number);
+                assert_eq!(letters.under_way("from", number), None);
+                let next = (round < 2).then_some(number + MANY);
+                assert_eq!(letters.first(&to).map(|(number, _)| number), next);
+            }
+        }
+        assert!(letters.is_empty() && letters.receivers().is_empty());
+        assert!(letters.under_way.is_empty());
+    }
 }

@@ -28,6 +28,8 @@ mod actor;
 
 mod source;
 
+mod telling;
+
 mod entity;
 
 mod duty_list;

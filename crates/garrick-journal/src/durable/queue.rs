@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use garrick_actor::Pending;
+use hashbrown::HashMap;
 
 use super::listing::Addition;
 use super::waits::{Nanos, Waits};
@@ -22,6 +23,9 @@ const BYTES_MAX: usize = 4 << 20;
 
 /// Maximum size of the events of one turn in bytes. Prevents groups from becoming too large.
 const TURN_BYTES_MAX: usize = 64 << 20;
+
+/// Maximum number of bytes of the states that wait until they are saved.
+const UNSAVED_BYTES_MAX: usize = 4 << 20;
 
 /// Maximum number of bytes that the log adds to an event.
 const EVENT_BYTES: usize = 32;
@@ -146,12 +150,53 @@ pub(super) struct State {
     pub(super) bytes: Vec<u8>,
 }
 
+/// A state to be saved, or the reason why the state could not be encoded.
+pub(super) type Saved = Result<Box<State>, Box<JournalError>>;
+
+/// States that are not saved yet: at most one of each journal, in the order in which the journals
+/// have got a state.
+#[derive(Default)]
+pub(super) struct Unsaved {
+    order: VecDeque<JournalId>,
+    states: HashMap<JournalId, Box<State>>,
+    /// Number of bytes of all states.
+    bytes: usize,
+}
+
+impl Unsaved {
+    /// Adds a state of a journal, which replaces an older state of the same journal.
+    pub(super) fn add(&mut self, journal: JournalId, state: Box<State>) {
+        self.bytes += state.bytes.len();
+        match self.states.insert(journal, state) {
+            Some(older) => self.bytes -= older.bytes.len(),
+            None => self.order.push_back(journal),
+        }
+    }
+
+    /// Removes and returns the state that has waited longest, with its journal.
+    pub(super) fn pop(&mut self) -> Option<(JournalId, Box<State>)> {
+        let journal = self.order.pop_front()?;
+        let state = self.states.remove(&journal)?;
+        self.bytes -= state.bytes.len();
+        Some((journal, state))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    /// Returns true if the states need so much memory that they must be saved now.
+    pub(super) fn is_large(&self) -> bool {
+        self.bytes > UNSAVED_BYTES_MAX
+    }
+}
+
 /// The events of a turn.
 pub(super) struct Batch {
     /// Sequence number of the turn's first event.
     pub(super) first: u64,
     pub(super) events: Encoded,
-    pub(super) state: Option<Box<State>>,
+    pub(super) state: Option<Saved>,
     /// The entry that must be in the list of the entity before the events are written. `None` if no
     /// entry is needed, or if the entity knows that it is there.
     pub(super) adds: Option<Addition>,
@@ -169,8 +214,8 @@ impl Batch {
     /// Returns an upper bound for the number of bytes that the events and the state need in the
     /// log.
     fn size(&self) -> usize {
-        let state = self.state.as_ref().map_or(0, |state| state.bytes.len());
-        self.events.size() + state
+        let state = self.state.as_ref().and_then(|saved| saved.as_ref().ok());
+        self.events.size() + state.map_or(0, |state| state.bytes.len())
     }
 
     /// Returns the sequence number of the turn's last event.
@@ -208,7 +253,7 @@ impl Waiting {
 pub(super) struct Queue {
     turns: VecDeque<Waiting>,
     /// True while a request to write the turns is pending. A request is pending until there are no
-    /// more turns.
+    /// more turns, and no more states to save.
     is_requested: bool,
     /// True if turns are no longer written.
     is_closed: bool,
@@ -242,10 +287,10 @@ impl Queue {
         self.waits.take(taken.len());
     }
 
-    /// Returns true if turns are waiting. Otherwise, records that the request to write turns has
-    /// ended.
-    pub(super) fn goes_on(&mut self) -> bool {
-        self.is_requested = !self.turns.is_empty();
+    /// Returns true if turns are waiting, or if `has_more` is true. Otherwise, records that the
+    /// request to write turns has ended.
+    pub(super) fn goes_on(&mut self, has_more: bool) -> bool {
+        self.is_requested = has_more || !self.turns.is_empty();
         self.is_requested
     }
 
@@ -258,5 +303,35 @@ impl Queue {
         self.is_closed = true;
         self.waits = Waits::default();
         mem::take(&mut self.turns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JournalId, State, UNSAVED_BYTES_MAX, Unsaved};
+    use crate::event::EventKind;
+
+    #[test]
+    fn a_newer_state_replaces_an_older_one_at_its_place() {
+        let mut unsaved = Unsaved::default();
+        let mut add = |journal, number, bytes| {
+            let state = State {
+                number,
+                kind: EventKind::default(),
+                bytes: vec![0; bytes],
+            };
+            unsaved.add(JournalId(journal), Box::new(state));
+            unsaved.is_large()
+        };
+        assert!(!add(1, 10, UNSAVED_BYTES_MAX - 2));
+        assert!(!add(2, 10, 1) && !add(3, 10, 1));
+        assert!(add(4, 10, 1));
+        assert!(!add(1, 20, 1), "the large one was replaced");
+        let mut popped = Vec::new();
+        while let Some((journal, state)) = unsaved.pop() {
+            popped.push((journal.0, state.number));
+        }
+        assert_eq!(popped, [(1, 20), (2, 10), (3, 10), (4, 10)]);
+        assert!(unsaved.is_empty() && unsaved.bytes == 0);
     }
 }

@@ -1,12 +1,13 @@
 //! The shared part of a journal: the log, and the turns that wait until their events are written.
 
+use std::mem;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use garrick_actor::Handle;
 
-use super::queue::{State, Waiting};
+use super::queue::{State, Unsaved, Waiting};
 use super::sample::{Figures, JournalSample, lock};
 use super::waits::Nanos;
 use crate::error::{JournalError, describe};
@@ -16,6 +17,10 @@ use crate::log::{Log, Refused};
 /// Maximum number of groups that the writer writes before it checks its mailbox.
 const GROUPS_MAX: usize = 16;
 
+/// Maximum number of states that are saved after a group, unless the states that wait need too much
+/// memory. All turns wait meanwhile, and each state needs a few syncs.
+const STATES_MAX: usize = 8;
+
 /// Reason that is reported for turns that are undone because the writer has ended.
 const CLOSED: &str = "the journal is closed";
 
@@ -24,13 +29,18 @@ pub(super) struct Core {
     log: Box<dyn Log>,
     /// The waiting turns, the names of the entities, and the counters.
     figures: Arc<Figures>,
+    /// Names of entities that have ended, and whose journals may have no event. The log has not
+    /// forgotten them yet.
+    left: Mutex<Vec<String>>,
 }
 
-/// Buffers that the writer reuses.
+/// Buffers that the writer reuses, and the states that it must save.
 #[derive(Default)]
 pub(super) struct Work {
     group: Group,
     turns: Vec<Waiting>,
+    /// States that are saved after later groups.
+    unsaved: Unsaved,
 }
 
 impl Core {
@@ -40,6 +50,7 @@ impl Core {
         let core = Self {
             log,
             figures: Arc::new(Figures::new(clock)),
+            left: Mutex::default(),
         };
         core.look(true);
         core
@@ -69,23 +80,53 @@ impl Core {
         lock(&self.figures.names).insert(name.to_owned())
     }
 
-    /// Records that an entity no longer exists.
-    pub(super) fn leave(&self, name: &str) {
+    /// Records that an entity no longer exists. If `is_empty` is true, its journal may have no
+    /// event, and the log then forgets its name.
+    pub(super) fn leave(&self, name: &str, is_empty: bool) {
         lock(&self.figures.names).remove(name);
+        if is_empty {
+            lock(&self.left).push(name.to_owned());
+            self.forget_left();
+        }
+    }
+
+    /// Lets the log forget the names that entities without events have left. Names that the log
+    /// cannot forget now, because it is in use, are left for the next call.
+    fn forget_left(&self) {
+        let mut left = mem::take(&mut *lock(&self.left));
+        if left.is_empty() {
+            return;
+        }
+        {
+            // Locked: an entity that begins with one of these names gets its number afterwards.
+            let names = lock(&self.figures.names);
+            let forget = |name: &str| self.guarded(|log| Ok(log.forget(name)));
+            left.retain(|name| !names.contains(name) && matches!(forget(name), Ok(false)));
+        }
+        lock(&self.left).append(&mut left);
     }
 
     /// Writes at most [`GROUPS_MAX`] groups of waiting turns. Turns that end while a group is being
-    /// written form the next group. Returns true if turns are still waiting, so that the caller
-    /// must call this method again.
+    /// written form the next group. After each group, or if no turn waits, saves a few states.
+    /// Returns true if turns or states are still waiting, so that the caller must call this method
+    /// again.
     ///
     /// The number of groups is limited, because the caller may occupy a worker.
     #[must_use]
     pub(super) fn write_some(&self, work: &mut Work) -> bool {
-        let Work { group, turns } = work;
-        for _ in 0..GROUPS_MAX {
+        let Work {
+            group,
+            turns,
+            unsaved,
+        } = work;
+        for groups in 0..GROUPS_MAX {
             group.clear();
             lock(&self.figures.queue).take(turns, group);
             if turns.is_empty() {
+                if groups == 0 && !unsaved.is_empty() {
+                    self.save_some(unsaved);
+                    self.look(true);
+                }
                 break;
             }
             self.figures.begin();
@@ -95,12 +136,22 @@ impl Core {
             // Before an asker may look.
             lock(&self.figures.queue).waits.decide();
             match appended {
-                Ok(refused) => self.commit(turns, &refused),
-                Err(error) => undo(turns.drain(..), &describe(&error)),
+                Ok(refused) => {
+                    self.commit(turns, &refused, unsaved);
+                    self.save_some(unsaved);
+                }
+                Err(error) => {
+                    undo(turns.drain(..), &describe(&error));
+                    if matches!(error, JournalError::Full { .. }) {
+                        // The log may find space for the next group.
+                        self.tend();
+                    }
+                }
             }
             self.look(true);
+            self.forget_left();
         }
-        lock(&self.figures.queue).goes_on()
+        lock(&self.figures.queue).goes_on(!unsaved.is_empty())
     }
 
     /// Records that an entity has read its state from `events` events. Reading began at `began`.
@@ -132,24 +183,32 @@ impl Core {
     }
 
     /// Commits the turns whose events are durable, and undoes the turns whose events were refused.
-    /// Then saves the states that the committed turns have encoded, if any, and lets the log remove
-    /// events that are no longer needed.
-    fn commit(&self, turns: &mut Vec<Waiting>, refused: &[Refused]) {
-        let mut states = Vec::new();
+    /// Adds the states that the committed turns have encoded to the states that must be saved.
+    fn commit(&self, turns: &mut Vec<Waiting>, refused: &[Refused], unsaved: &mut Unsaved) {
         for mut turn in turns.drain(..) {
             let is_of = |refused: &&Refused| refused.journal == turn.journal;
             if let Some(refused) = refused.iter().find(is_of) {
                 turn.pending.undo(describe(&refused.error));
                 continue;
             }
-            if let Some(state) = turn.batch.state.take() {
-                states.push((turn.journal, state));
+            match turn.batch.state.take() {
+                Some(Ok(state)) => unsaved.add(turn.journal, state),
+                Some(Err(error)) => self.log.notice(*error),
+                None => {}
             }
             // Relaxed: the commit orders this before the next turn of the entity.
             turn.durable.store(turn.last(), Relaxed);
             turn.pending.commit();
         }
-        for (journal, state) in states {
+    }
+
+    /// Saves a few states, and lets the log remove events that are no longer needed.
+    fn save_some(&self, unsaved: &mut Unsaved) {
+        let mut saved = 0;
+        while (saved < STATES_MAX || unsaved.is_large())
+            && let Some((journal, state)) = unsaved.pop()
+        {
+            saved += 1;
             let State {
                 number,
                 kind,

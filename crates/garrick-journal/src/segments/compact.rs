@@ -56,36 +56,77 @@ impl SegmentLog {
     /// error loses no event.
     pub fn compact(&mut self, events_max: u64) -> Result<Compacted, JournalError> {
         self.check_usable()?;
-        self.compact_while(|log, oldest| log.index.live_in(oldest) <= events_max)
+        let may = |log: &Self, oldest, _| log.live_in(oldest) <= events_max;
+        let (compacted, error) = self.compact_while(may);
+        error.map_or(Ok(compacted), Err)
     }
 
-    /// Removes the oldest segments as long as `may` returns true for the oldest one. The README
-    /// describes the steps.
+    /// Returns the number of needed events in a segment.
+    pub(super) fn live_in(&self, segment: u32) -> u64 {
+        self.index.live_in(segment)
+    }
+
+    /// Removes the oldest segments as long as `may` returns true for the oldest one. The arguments
+    /// of `may` are the log, the oldest segment, and the number of bytes that were copied so far.
+    /// The README describes the steps. If a segment cannot be copied, removes only the segments
+    /// before it. Returns what was done, and the error, if there was one.
     pub(super) fn compact_while(
         &mut self,
-        mut may: impl FnMut(&Self, u32) -> bool,
-    ) -> Result<Compacted, JournalError> {
-        // The next segment may be without the records of these deletions.
-        self.remove_left()?;
+        may: impl FnMut(&Self, u32, u64) -> bool,
+    ) -> (Compacted, Option<JournalError>) {
         let mut compacted = Compacted::default();
+        // The next segment may be without the records of these deletions.
+        let error = match self.remove_left() {
+            Ok(()) => {
+                let (needed, copying) = self.copy_while(may, &mut compacted);
+                // Nothing is written to a log that is broken.
+                let removing = match needed.filter(|_| !self.is_broken()) {
+                    Some(needed) => self.remove_before(needed, &mut compacted),
+                    None => Ok(()),
+                };
+                copying.and(removing)
+            }
+            left => left,
+        };
+        (compacted, error.err())
+    }
+
+    /// Copies the needed parts of the oldest segments, as long as `may` returns true (step C1).
+    /// Returns the oldest segment that is still needed, if there is one.
+    fn copy_while(
+        &mut self,
+        mut may: impl FnMut(&Self, u32, u64) -> bool,
+        compacted: &mut Compacted,
+    ) -> (Option<u32>, Result<(), JournalError>) {
         // Copies may go to new segments, which are not looked at.
         let last = self.segments.last_key_value();
         let last = last.map_or(0, |(number, _)| *number);
         let mut oldest = self.segments.first_key_value().map(|(number, _)| *number);
-        // Step C1.
         while let Some(number) = oldest
             && number < last
-            && may(self, number)
+            && may(self, number, compacted.copied_bytes)
         {
-            compacted.copied += self.index.live_in(number);
-            compacted.copied_bytes += self.copy_needed(number)?;
+            let live = self.live_in(number);
+            if let Err(error) = self.copy_needed(number, &mut compacted.copied_bytes) {
+                compacted.copied += live - self.live_in(number);
+                return (oldest, Err(error));
+            }
+            compacted.copied += live;
             let next = self.segments.range(number + 1..).next();
             oldest = next.map(|(next, _)| *next);
         }
-        let Some(needed) = oldest.filter(|oldest| self.segments.range(..oldest).next().is_some())
-        else {
-            return Ok(compacted);
-        };
+        (oldest, Ok(()))
+    }
+
+    /// Removes the segments before the segment `needed` (steps C2 and C3), if there are any.
+    fn remove_before(
+        &mut self,
+        needed: u32,
+        compacted: &mut Compacted,
+    ) -> Result<(), JournalError> {
+        if self.segments.range(..needed).next().is_none() {
+            return Ok(());
+        }
         // Step C2. If it fails, the file may be there all the same, and nothing is lost.
         self.oldest_needed = needed;
         self.add_segment()?;
@@ -99,12 +140,12 @@ impl SegmentLog {
             self.index.forget(number);
             self.segments.remove(&number);
         }
-        Ok(compacted)
+        Ok(())
     }
 
-    /// Copies the needed parts of a segment to the end of the log. Returns the number of bytes
-    /// copied.
-    fn copy_needed(&mut self, number: u32) -> Result<u64, JournalError> {
+    /// Copies the needed parts of a segment to the end of the log. Adds the number of copied bytes
+    /// to `copied`.
+    fn copy_needed(&mut self, number: u32, copied: &mut u64) -> Result<(), JournalError> {
         let segment = opened(&mut self.segments, &*self.files, number)?;
         let segment = segment.expect("the segment is in the log");
         let length = segment.copied_from.unwrap_or(segment.length);
@@ -115,7 +156,7 @@ impl SegmentLog {
         if read < bytes.len() {
             return Err(damaged(read, "the file is shorter than the log"));
         }
-        let (mut size, mut copied, mut needed) = (0, 0, Vec::new());
+        let (mut size, mut needed) = (0, Vec::new());
         let scanned = scan(&bytes, first_group, |at, frame| {
             if let Some(part) = self.needed(number, at, frame) {
                 size += part.size();
@@ -124,7 +165,7 @@ impl SegmentLog {
             if size > COPIED_BYTES {
                 self.copy(&needed, size)?;
                 needed.clear();
-                copied += mem::take(&mut size) as u64;
+                *copied += mem::take(&mut size) as u64;
             }
             Ok(())
         })?;
@@ -132,7 +173,8 @@ impl SegmentLog {
             return Err(damaged(at, flaw.text()));
         }
         self.copy(&needed, size)?;
-        Ok(copied + size as u64)
+        *copied += size as u64;
+        Ok(())
     }
 
     /// Returns the content of `frame` that is still needed, or `None` if nothing in the frame is

@@ -205,6 +205,16 @@ impl Index {
         Some(journal)
     }
 
+    /// Removes the journal with the given name if it has no event and has never had one. Its number
+    /// is not used again.
+    pub(super) fn remove_unused(&mut self, name: &str) {
+        let id = self.find(name);
+        let is_unused = |journal: &Journal| journal.newest == 0 && journal.snapshots.is_empty();
+        if let Some(id) = id.filter(|id| self.get(*id).is_some_and(is_unused)) {
+            self.remove(id);
+        }
+    }
+
     /// Subtracts `count` from the number of kept events in a segment.
     pub(super) fn leave(&mut self, segment: u32, count: u64) {
         if let Some(held) = self.held.get_mut(&segment) {

@@ -182,6 +182,8 @@ pub struct SegmentLog {
     notices: Notices,
     /// Number of segments at which [`Log::tend`] compacts the log next.
     compact_at: usize,
+    /// True if the disk was full when the latest group was appended.
+    is_full: bool,
     /// Counters of compactions and of snapshots since the log was opened.
     tended: Tended,
     /// The most recently read parts of segments.

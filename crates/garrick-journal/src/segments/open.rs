@@ -281,6 +281,7 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
         cause: None,
         notices,
         compact_at: 0,
+        is_full: false,
         tended: Tended::default(),
         left: Vec::new(),
         cache: Cache::default(),

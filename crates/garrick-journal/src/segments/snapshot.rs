@@ -175,6 +175,23 @@ impl SegmentLog {
         Ok(None)
     }
 
+    /// Returns the newest snapshot of a journal that is older than the snapshot `number`, if no
+    /// event after it is missing.
+    pub(super) fn snapshot_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        let Some(found) = self.index.get(journal) else {
+            return Ok(None);
+        };
+        let is_it = |older: &&u64| **older < number && **older + 1 >= found.oldest();
+        let older = found.snapshots.iter().rev().find(is_it);
+        older
+            .map(|older| load(&*self.files, journal, *older))
+            .transpose()
+    }
+
     /// Returns true if the oldest kept event of a journal contains the whole state. Returns false
     /// if this event cannot be read.
     fn is_oldest_whole(&mut self, journal: JournalId) -> bool {

@@ -28,7 +28,7 @@ use crate::durable::Journal;
 use crate::error::JournalError;
 use crate::event::EventKind;
 use crate::group::{Group, JournalId};
-use crate::log::{Log, LogSample, READ_BYTES, Refused, Start};
+use crate::log::{Log, LogSample, READ_BYTES, Refused, Snapshot, Start};
 use crate::notices::Notices;
 pub use inspect::Listed;
 use names::Names;
@@ -163,7 +163,7 @@ impl SqliteLog {
     }
 
     fn names(&self) -> MutexGuard<'_, Names> {
-        // Names are only added, at once.
+        // Names are added and removed at once.
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -228,8 +228,26 @@ impl Log for SqliteLog {
         self.save_state(journal, number, kind, state)
     }
 
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        self.older_snapshot(journal, number)
+    }
+
     fn tend(&self) {
         self.checkpoint_if_due();
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        // The first events of a journal may be under way to the database.
+        let writer = self.writer.as_ref().map(Mutex::try_lock);
+        if let Some(Err(TryLockError::WouldBlock)) = writer {
+            return false;
+        }
+        self.names().remove_unused(name);
+        true
     }
 
     fn is_broken(&self) -> bool {

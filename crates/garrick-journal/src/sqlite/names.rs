@@ -157,6 +157,23 @@ impl Names {
         self.names.get(&id).is_some_and(|named| named.is_stored)
     }
 
+    /// Returns the number of journals.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        debug_assert_eq!(self.ids.len(), self.names.len());
+        self.ids.len()
+    }
+
+    /// Removes the journal with the given name if it has no row. Its number is not used again.
+    pub(super) fn remove_unused(&mut self, name: &str) {
+        if let Some(id) = self.ids.get(name).copied()
+            && !self.is_stored(id)
+        {
+            self.ids.remove(name);
+            self.names.remove(&id);
+        }
+    }
+
     /// Records that a journal has a row now.
     pub(super) fn set_stored(&mut self, id: u64) {
         if let Some(named) = self.names.get_mut(&id) {

@@ -25,6 +25,12 @@ const FEW_BYTES: u64 = 64 << 10;
 pub(super) const SAVED: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
      WHERE journal = ?1 AND number + 1 >= ?2 ORDER BY number DESC";
 
+/// The query for the newest state of a journal that was saved before an event, if no event after
+/// the state is missing. The parameters are the number of the journal and the number of the event.
+const SAVED_BEFORE: &str = "SELECT number, tag, version, 1, payload, checksum FROM snapshots
+     WHERE journal = ?1 AND number < ?2 AND number + 1 >=
+     coalesce((SELECT min(number) FROM events WHERE journal = ?1), ?2 + 1) ORDER BY number DESC LIMIT 1";
+
 /// Returns the sequence number of the newest event that a journal has had: the greatest number in
 /// the table of events, or the number of the event after which the newest state was saved,
 /// whichever is greater. A missing event or state counts as 0.
@@ -64,6 +70,14 @@ fn saved_bytes(connection: &Connection, journal: u64) -> Sqlite<u64> {
             "SELECT coalesce(max(length(payload)), 0) FROM snapshots WHERE journal = ?1",
         )?
         .query_row([journal], |row| row.get(0))
+}
+
+fn snapshot_of(state: Event<'_>) -> Snapshot {
+    Snapshot {
+        number: state.number,
+        kind: state.kind,
+        payload: state.payload.to_vec(),
+    }
 }
 
 impl SqliteLog {
@@ -139,11 +153,7 @@ impl SqliteLog {
                     if let Some(error) = damaged {
                         self.notices().add(error);
                     }
-                    return Ok(Some(Snapshot {
-                        number: state.number,
-                        kind: state.kind,
-                        payload: state.payload.to_vec(),
-                    }));
+                    return Ok(Some(snapshot_of(state)));
                 }
                 Err(error) => damaged = Some(damaged.unwrap_or(error)),
             }
@@ -156,6 +166,32 @@ impl SqliteLog {
         }
         self.notices().add(error);
         Ok(None)
+    }
+
+    /// Returns the newest snapshot of a journal that is older than the snapshot `number`, if no
+    /// event after it is missing.
+    pub(super) fn older_snapshot(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        if Log::is_broken(self) {
+            return Err(JournalError::Broken);
+        }
+        let (Ok(id), Ok(number)) = (i64::try_from(journal.get()), i64::try_from(number)) else {
+            return Ok(None);
+        };
+        let failed = |error| engine("read", &self.place.name, error);
+        let Some(reader) = self.reader(true) else {
+            return Ok(None);
+        };
+        let mut statement = reader.prepare_cached(SAVED_BEFORE).map_err(failed)?;
+        let mut rows = statement.query([id, number]).map_err(failed)?;
+        let Some(row) = rows.next().map_err(failed)? else {
+            return Ok(None);
+        };
+        let state = event_of(&self.place.name, "the saved state", journal.get(), row)?;
+        Ok(Some(snapshot_of(state)))
     }
 
     /// Calls `each` with each event that is in the journal `journal` and has a number of at least

@@ -167,3 +167,22 @@ fn append_raw(log: &SqliteLog) -> Result<(), JournalError> {
         .unwrap();
     log.append(&group).map(|_| ())
 }
+
+#[test]
+fn names_without_events_are_forgotten() {
+    let place = Place::new();
+    let log = place.open();
+    append(&log, 1, 10).unwrap();
+    let start = |name: &str| log.start(name, true).unwrap().unwrap();
+    let names = || (0..100).map(|number| format!("probed/{number}"));
+    names().for_each(|name| assert_eq!(start(&name).newest, 0));
+    assert_eq!(log.names().len(), 101);
+    {
+        let _used = log.writer().unwrap();
+        assert!(!log.forget("probed/0"), "it would have to wait");
+    }
+    assert!(names().all(|name| log.forget(&name)) && log.forget("a"));
+    assert_eq!(log.names().len(), 1);
+    append(&log, 2, 10).unwrap();
+    assert_eq!(start("probed/0").journal.get(), 102, "a new number");
+}

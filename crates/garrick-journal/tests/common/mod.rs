@@ -1,7 +1,7 @@
 //! Logs that pass most calls on to another log.
 
 /// Implements the methods of `Log` that a log of a test passes on to the log in its field `$log`:
-/// all except `start`, `read`, `append` and `journal_bytes_max`.
+/// all except `start`, `read`, `append`, `journal_bytes_max` and `forget`.
 macro_rules! passed_on {
     ($log:tt) => {
         fn save(
@@ -12,6 +12,14 @@ macro_rules! passed_on {
             state: &[u8],
         ) -> Result<(), JournalError> {
             self.$log.save(journal, number, kind, state)
+        }
+
+        fn saved_before(
+            &self,
+            journal: JournalId,
+            number: u64,
+        ) -> Result<Option<garrick_journal::Snapshot>, JournalError> {
+            self.$log.saved_before(journal, number)
         }
 
         fn tend(&self) {

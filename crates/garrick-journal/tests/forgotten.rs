@@ -1,0 +1,142 @@
+//! The log forgets the names of entities that have ended without an event.
+#![forbid(unsafe_code)]
+
+#[macro_use]
+mod common;
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use garrick_actor::Reply;
+use garrick_journal::{
+    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, JournalId, Log,
+    LogSample, MemoryLog, Refused, Start, Stored,
+};
+use garrick_sim::testing::Kit;
+
+/// A log that records which names it has forgotten. It forgets none while it is busy.
+#[derive(Clone, Default)]
+struct Noted {
+    log: MemoryLog,
+    is_busy: Arc<AtomicBool>,
+    forgotten: Arc<Mutex<Vec<String>>>,
+}
+
+impl Log for Noted {
+    fn start(&self, name: &str, waits: bool) -> Result<Option<Start>, JournalError> {
+        self.log.start(name, waits)
+    }
+
+    fn read(&self, journal: JournalId, from: u64, events: &mut Group) -> Result<(), JournalError> {
+        self.log.read(journal, from, events)
+    }
+
+    fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError> {
+        self.log.append(group)
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        let is_busy = self.is_busy.load(Relaxed);
+        if !is_busy {
+            self.forgotten.lock().unwrap().push(name.to_owned());
+        }
+        !is_busy && self.log.forget(name)
+    }
+
+    passed_on!(log);
+}
+
+/// An event without content.
+struct Added;
+
+impl Stored for Added {
+    fn encode(&self, _: &mut Vec<u8>) -> EventKind {
+        EventKind::default()
+    }
+
+    fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self)
+    }
+}
+
+/// An actor that counts its events. A message adds one, if its flag is true.
+struct Count;
+
+impl DurableActor for Count {
+    type Msg = (bool, Reply<u64>);
+    type State = u64;
+    type Event = Added;
+    type Outcome = ();
+
+    fn decide(&self, count: &u64, (adds, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
+        if adds {
+            cx.record(Added);
+        }
+        reply.send(count + u64::from(adds));
+    }
+
+    fn apply(count: &mut u64, _: &Added) {
+        *count += 1;
+    }
+}
+
+#[test]
+fn names_without_events_are_forgotten_when_their_entities_end() {
+    let mut kit = Kit::new();
+    let log = Noted::default();
+    let journal = Journal::new(kit.handle(), log.clone()).unwrap();
+    let ask = |kit: &mut Kit, name: &str, adds| {
+        let count = kit.spawn(journal.entity(name, Count).unwrap()).unwrap();
+        let answer = kit.answer(count.ask(|reply| (adds, reply))).unwrap();
+        drop(count);
+        kit.run();
+        answer
+    };
+    let forgotten = || std::mem::take(&mut *log.forgotten.lock().unwrap());
+    assert_eq!(ask(&mut kit, "probed", false), 0);
+    assert_eq!(forgotten(), ["probed"]);
+    // The same name again, now with an event.
+    assert_eq!(ask(&mut kit, "probed", true), 1);
+    assert_eq!(ask(&mut kit, "probed", false), 1);
+    assert!(forgotten().is_empty());
+
+    // While the log is busy, names are left for later.
+    log.is_busy.store(true, Relaxed);
+    assert_eq!(ask(&mut kit, "one", false), 0);
+    assert_eq!(ask(&mut kit, "two", false), 0);
+    let three = kit.spawn(journal.entity("three", Count).unwrap()).unwrap();
+    kit.run();
+    assert!(forgotten().is_empty());
+    log.is_busy.store(false, Relaxed);
+    // A group was written. The name that is in use is not forgotten.
+    assert_eq!(ask(&mut kit, "other", true), 1);
+    assert_eq!(forgotten(), ["one", "two"]);
+    assert_eq!(ask(&mut kit, "four", false), 0);
+    assert_eq!(forgotten(), ["four"]);
+    assert_eq!(kit.answer(three.ask(|reply| (true, reply))), Ok(1));
+    assert!(forgotten().is_empty());
+}
+
+#[test]
+fn a_name_that_is_used_again_before_it_was_forgotten_is_kept() {
+    let mut kit = Kit::new();
+    let log = Noted::default();
+    let journal = Journal::new(kit.handle(), log.clone()).unwrap();
+    log.is_busy.store(true, Relaxed);
+    let entity = |kit: &mut Kit| {
+        let count = kit.spawn(journal.entity("again", Count).unwrap()).unwrap();
+        kit.run();
+        count
+    };
+    drop(entity(&mut kit));
+    kit.run();
+    let again = entity(&mut kit);
+    log.is_busy.store(false, Relaxed);
+    // Another entity ends, and the log can forget.
+    let other = kit.spawn(journal.entity("other", Count).unwrap()).unwrap();
+    kit.run();
+    drop(other);
+    kit.run();
+    assert_eq!(*log.forgotten.lock().unwrap(), ["other"]);
+    assert_eq!(kit.answer(again.ask(|reply| (true, reply))), Ok(1));
+}
