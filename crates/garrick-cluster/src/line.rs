@@ -19,7 +19,8 @@ use crate::named::Named;
 use crate::options::Bounds;
 
 /// Number of bytes that are counted for each item of a batch (such as a message or an answer) in
-/// addition to its content.
+/// addition to its content, its addresses, and the name of its receiver. An item needs at most this
+/// number of other bytes in a frame.
 const ITEM_BYTES: usize = 64;
 
 /// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
@@ -109,8 +110,8 @@ pub(crate) trait Line: Send + Sync {
 /// Reason why a message cannot be encoded.
 pub(crate) enum Unencodable {
     Wire(WireError),
-    /// The message, together with the names of entities and services in it, is too large.
-    Named {
+    /// The message, together with the addresses in it, is too large.
+    Addressed {
         bytes: usize,
         max: usize,
     },
@@ -120,10 +121,10 @@ impl fmt::Display for Unencodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wire(error) => error.fmt(f),
-            Self::Named { bytes, max } => write!(
+            Self::Addressed { bytes, max } => write!(
                 f,
-                "with the names of its entities and services, the message has {bytes} bytes: at \
-                 most {max} bytes are allowed"
+                "with its addresses and the names of its entities and services, the message has \
+                 {bytes} bytes: at most {max} bytes are allowed"
             ),
         }
     }
@@ -291,14 +292,14 @@ impl Carrier {
         }
     }
 
-    /// Checks the total size of a message: `content` bytes plus the names in the message.
-    pub(crate) fn check_names(&self, content: usize) -> Result<(), Unencodable> {
+    /// Checks the total size of a message: `content` bytes plus the addresses in the message.
+    pub(crate) fn check_addresses(&self, content: usize) -> Result<(), Unencodable> {
         let Side::Packing(packed) = &self.side else {
             return Ok(());
         };
-        let (named, max) = (packed.named_bytes(), self.line.bounds().message);
-        match content + named {
-            bytes if named > 0 && bytes > max => Err(Unencodable::Named { bytes, max }),
+        let (addresses, max) = (packed.bytes(), self.line.bounds().message);
+        match content + addresses {
+            bytes if addresses > 0 && bytes > max => Err(Unencodable::Addressed { bytes, max }),
             _ => Ok(()),
         }
     }
@@ -384,25 +385,34 @@ impl OwnRef {
         match self {
             Self::Senders(slot) => Ref::Senders(*slot),
             Self::Receivers(slot) => Ref::Receivers(*slot),
-            Self::Named(Named::Entity { kind, key }) => Ref::Entity { kind, key },
-            Self::Named(Named::Service { node, name }) => Ref::Service { node, name },
+            Self::Named(named) => ref_of(named),
         }
     }
 }
 
+/// Returns the name of an address in the form in which a frame contains it.
+fn ref_of(named: &Named) -> Ref<'_> {
+    match named {
+        Named::Entity { kind, key } => Ref::Entity { kind, key },
+        Named::Service { node, name } => Ref::Service { node, name },
+    }
+}
+
 impl Passed {
-    fn named_bytes(&self) -> usize {
+    /// Returns the maximum number of bytes that the address has in a frame.
+    fn bytes(&self) -> usize {
         match self {
-            Self::Exported { .. } => 0,
-            Self::Named(named) => named.bytes(),
+            Self::Exported { .. } => Ref::SLOT_BYTES,
+            Self::Named(named) => ref_of(named).bytes(),
         }
     }
 }
 
 impl Packed {
-    /// Returns the total length, in bytes, of the names of entities and services in the message.
-    pub(crate) fn named_bytes(&self) -> usize {
-        self.addresses.iter().map(Passed::named_bytes).sum()
+    /// Returns the maximum number of bytes that the addresses have in a frame, in addition to the
+    /// content of the message.
+    pub(crate) fn bytes(&self) -> usize {
+        self.addresses.iter().map(Passed::bytes).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -459,13 +469,24 @@ impl Item {
         }
     }
 
+    /// Returns true if the item is a message. Answers are not messages.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self, Self::Tell { .. })
+    }
+
+    /// Returns the maximum number of bytes that the item has in a frame.
     pub(crate) fn bytes(&self) -> usize {
-        match self {
+        let target = match self.target() {
+            Some(Owned::Service(name)) => name.len(),
+            Some(Owned::Slot(_)) | None => 0,
+        };
+        let body = match self {
             Self::Tell { body, .. } | Self::Answer { body, .. } => {
-                ITEM_BYTES + body.content.len() + body.packed.named_bytes()
+                body.content.len() + body.packed.bytes()
             }
-            Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
-        }
+            Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => 0,
+        };
+        ITEM_BYTES + target + body
     }
 }
 
@@ -482,6 +503,8 @@ pub(crate) struct Contents {
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes in the batch, including those in `uncounted`.
     pub(crate) bytes: usize,
+    /// Number of bytes of the messages in the batch.
+    pub(crate) told: usize,
     /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,
     /// Addresses to which the batch sends, as places in the table of the other node. The addresses
@@ -500,7 +523,7 @@ pub(crate) struct Batch {
     /// A carrier (the context of the encoding) that is kept for the next message. `None` if no
     /// carrier is kept.
     pub(crate) carrier: Option<Carrier>,
-    /// Size in bytes at which the batch is full, so that no more messages are added.
+    /// Number of bytes of messages at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 

@@ -14,7 +14,7 @@ pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
 /// Maximum total size, in bytes, of the messages that one turn sends to one node. The last message
-/// of the turn is not counted. All messages of the turn are in one frame.
+/// of the turn is not counted. All messages of the turn are in one frame. Answers are not messages.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
 /// Space in a frame for its head, and for all data other than the contents of messages.

@@ -97,8 +97,8 @@ impl Link {
             frame.orders += 1;
             let about = self.about();
             self.sending.try_again();
-            let sent = self.sending.flush(&self.base, &self.peer, about, true);
-            self.session.sent(sent);
+            let flushed = self.sending.flush(&self.base, &self.peer, about, true);
+            self.session.sent(flushed.sent);
         }
         self.close();
     }

@@ -280,22 +280,7 @@ impl Link {
         let (frames, messages, lost) = self.sending.take_lost(from, to);
         self.base.counts.add_lost(frames);
         self.peer.traffic().lost(frames, messages);
-        // The addresses did not travel.
-        let released: Vec<_> = {
-            let mut exports = self.base.exports();
-            let release = |slot| exports.release(slot, self.peer.name(), 1);
-            lost.slots.into_iter().filter_map(release).collect()
-        };
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(released)));
         self.repeats = true;
-        for question in lost.answers {
-            self.refuse(question, NoReply::NodeLost);
-        }
-        for question in lost.questions {
-            if let Some(question) = self.questions.take(question) {
-                self.base.counts.add_answered(1);
-                question.refuse(NoReply::NodeLost);
-            }
-        }
+        self.take_back(lost, NoReply::NodeLost);
     }
 }
