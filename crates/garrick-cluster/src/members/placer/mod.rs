@@ -36,7 +36,8 @@ const BEAT_TICKS: u64 = 4;
 /// at least one fenced kind (a kind whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
-/// Time without an answer after which a renewal counts as late.
+/// Time without an answer after which a renewal counts as late. Also the time between two checks for
+/// silent members after which this node counts as paused.
 const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time without an answer after which a read or a change of records is tried again.
@@ -180,6 +181,7 @@ impl Placer {
     /// Renews the record of this node, checks for silent members, and updates the owners of shards.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
+        self.roster.checks(RENEWED_WITHIN, now);
         let is_late = self.own.is_late(RENEWED_WITHIN, now);
         if is_late {
             self.roster.is_unsure(now);
