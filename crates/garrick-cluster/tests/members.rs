@@ -1,10 +1,13 @@
 //! Members of a cluster on one thread, whose clock the test sets.
 #![forbid(unsafe_code)]
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::task::{self, Poll, Waker};
 
-use garrick_actor::{Actor, Context, Local, System};
-use garrick_cluster::placement::LocalPlacement;
+use garrick_actor::{Actor, Address, Context, Local, System};
+use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
 use garrick_cluster::{Entities, Kind, KindOptions, LocalNet, Node, Wire};
 use garrick_testkit::{ByHand, ms};
 
@@ -26,11 +29,44 @@ const IDLE: Kind<Job> = Kind::new("idle");
 /// Number of shards of the kind.
 const SHARDS: u32 = 8;
 
+/// A placement that a node reaches only while `is_cut` is false.
+#[derive(Clone)]
+struct Reached {
+    placement: LocalPlacement,
+    is_cut: Arc<AtomicBool>,
+}
+
+impl Placement for Reached {
+    fn read(&self, since: u64, to: &Address<News>) {
+        if !self.is_cut.load(Relaxed) {
+            self.placement.read(since, to);
+        }
+    }
+
+    fn change(&self, change: Change, to: &Address<News>) {
+        if !self.is_cut.load(Relaxed) {
+            self.placement.change(change, to);
+        }
+    }
+
+    fn watch(&self, to: &Address<News>) {
+        self.placement.watch(to);
+    }
+}
+
+/// Returns true if a future is ready.
+fn is_ready<F: Future + Unpin>(future: &mut F) -> bool {
+    let polled = pin!(future).poll(&mut task::Context::from_waker(Waker::noop()));
+    matches!(polled, Poll::Ready(_))
+}
+
 /// Two members of a cluster that run the same kind of entities.
 struct Place {
     clock: Arc<ByHand>,
     local: Local,
     members: [Entities; 2],
+    /// For each member: true if it cannot reach the placement.
+    cuts: [Arc<AtomicBool>; 2],
 }
 
 impl Place {
@@ -39,9 +75,14 @@ impl Place {
         let local = System::builder().world(clock.clone()).local().unwrap();
         let (handle, net) = (local.handle(), LocalNet::new());
         let placement = LocalPlacement::new(&handle).unwrap();
-        let members = ["one", "two"].map(|name| {
+        let cuts: [Arc<AtomicBool>; 2] = Default::default();
+        let members = [("one", &cuts[0]), ("two", &cuts[1])].map(|(name, is_cut)| {
             let node = Node::join(&handle, net.clone(), "test", name).unwrap();
-            let entities = Entities::start(&node, placement.clone()).unwrap();
+            let reached = Reached {
+                placement: placement.clone(),
+                is_cut: is_cut.clone(),
+            };
+            let entities = Entities::start(&node, reached).unwrap();
             let options = options.shards(SHARDS);
             entities.host(IDLE, options, |_| Idle).unwrap();
             entities
@@ -50,6 +91,7 @@ impl Place {
             clock,
             local,
             members,
+            cuts,
         }
     }
 
@@ -84,4 +126,45 @@ fn members_that_are_paused_together_stay_members() {
             assert_eq!((sample.owned, sample.members.len()), (owned, 2));
         }
     }
+}
+
+#[test]
+fn a_member_that_cannot_reach_the_placement_ends_its_drain() {
+    let place = Place::new(KindOptions::new());
+    place.pass(100);
+    let [one, two] = &place.members;
+    place.cuts[0].store(true, Relaxed);
+    let mut drained = one.drain();
+    // Its lease ends after 3.5 to 4.5 s, and the drain 12 s later, and the removal of its record gives up
+    // after 2 s.
+    place.pass(4 * 15);
+    assert!(!is_ready(&mut drained));
+    assert!(one.members().is_member);
+    place.pass(4 * 5);
+    assert!(is_ready(&mut drained));
+    assert!(is_ready(&mut one.left()));
+    // The other member has removed it after 5 s.
+    assert_eq!(
+        (two.members().removed, two.members().owned),
+        (1, SHARDS as usize)
+    );
+}
+
+#[test]
+fn a_member_that_reaches_the_placement_again_hands_its_shards_over() {
+    let place = Place::new(KindOptions::new());
+    place.pass(100);
+    let [one, two] = &place.members;
+    assert!(one.members().owned > 0);
+    // Nobody can reach it, so nobody removes the other one.
+    place.cuts.iter().for_each(|cut| cut.store(true, Relaxed));
+    let mut drained = one.drain();
+    place.pass(4 * 15);
+    assert!(!is_ready(&mut drained));
+    place.cuts.iter().for_each(|cut| cut.store(false, Relaxed));
+    place.pass(4 * 10);
+    assert!(is_ready(&mut drained));
+    assert_eq!((one.members().lost, two.members().removed), (0, 0));
+    assert!(one.members().handed_over > 0);
+    assert_eq!(two.members().owned, SHARDS as usize);
 }

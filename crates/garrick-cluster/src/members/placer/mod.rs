@@ -139,6 +139,9 @@ pub(crate) struct Placer {
     hosts: (u64, Nanos),
     /// Callers that wait until the membership has ended.
     waiters: Vec<Reply<()>>,
+    /// Time since which this node is draining and has no valid lease, at each beat. `None` if the
+    /// node is not draining or has a valid lease.
+    cut_off_since: Option<Nanos>,
     exit: Exit,
 }
 
@@ -170,6 +173,7 @@ impl Placer {
             renews_again: false,
             hosts: (0, 0),
             waiters: Vec::new(),
+            cut_off_since: None,
             exit: Exit::No,
         }
     }
@@ -206,6 +210,7 @@ impl Placer {
         }
         self.look_for_silent(cx);
         self.publish_standings(is_due, cx);
+        self.leave_if_cut_off(cx);
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
