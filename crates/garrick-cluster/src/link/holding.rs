@@ -138,6 +138,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+    use garrick_testkit::silence_panics;
+
     use super::*;
 
     /// A message that is accepted when the flag is true.
@@ -150,6 +152,28 @@ mod tests {
                 false => Err(self),
             }
         }
+    }
+
+    /// A message to an address that panics.
+    struct Panics;
+
+    impl Held for Panics {
+        fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>> {
+            panic!("a bug of the program")
+        }
+    }
+
+    #[test]
+    fn a_panic_loses_only_its_message() {
+        silence_panics();
+        let has_room = Arc::new(AtomicBool::new(false));
+        let receiver = (Owned::Service("name".into()), None);
+        let mut holding = Holding::default();
+        holding.hold(receiver.clone(), Box::new(Panics));
+        holding.hold(receiver.clone(), Box::new(Message(has_room.clone())));
+        assert!(holding.retry(|_| None).is_empty());
+        has_room.store(true, Relaxed);
+        assert_eq!(holding.retry(|_| None), [receiver.0]);
     }
 
     #[test]

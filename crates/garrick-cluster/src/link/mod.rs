@@ -217,7 +217,8 @@ impl Link {
         self.sending.is_fresh = false;
         loop {
             let about = self.about();
-            let flushed = self.sending.flush(&self.base, &self.peer, about, is_last);
+            let window = self.base.bounds.window;
+            let flushed = (self.sending).flush(&self.base, &self.peer, about, is_last, window);
             let Flushed { sent, too_large } = flushed;
             self.session.sent(sent);
             let Some((frame, max)) = too_large else { break };

@@ -251,7 +251,7 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends frames until too many bytes are under way. Also sends the frame that is being filled
+    /// Sends frames until `window` bytes are under way. Also sends the frame that is being filled
     /// if `closes` is true. After a refused frame, sends nothing until a frame from the other node
     /// arrives, because that node may need longer to reconnect. Stops after a frame that is too
     /// large for the transport, and drops this frame, because the transport would always refuse it.
@@ -261,9 +261,10 @@ impl Sending {
         peer: &Peer,
         about: About,
         closes: bool,
+        window: usize,
     ) -> Flushed {
         let mut sent = 0;
-        while self.bytes_under_way < base.bounds.window
+        while self.bytes_under_way < window
             && !self.is_refused()
             && let Some(frame) = self.take_frame(closes)
         {
@@ -297,6 +298,15 @@ impl Sending {
             sent,
             too_large: None,
         }
+    }
+
+    /// Drops all frames that are not sent. Returns the number of their waiting bytes, and the number
+    /// of messages in them.
+    pub(super) fn drop_unsent(&mut self) -> (usize, u64) {
+        let (waiting, (messages, _)) = (self.waiting(), self.open_messages());
+        self.ready.clear();
+        self.open = None;
+        (waiting, messages)
     }
 
     /// Removes and returns the next frame to send. The last frame is still being filled, so it is
