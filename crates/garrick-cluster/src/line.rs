@@ -14,6 +14,7 @@ use garrick_wire::{Limits, MessageId, Wire, WireError};
 
 use crate::frame::{Body, Owned, Ref, Slot};
 use crate::lock::lock;
+use crate::marks::Marks;
 use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
@@ -234,11 +235,13 @@ pub(crate) enum OwnRef {
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<OwnRef>,
+    /// Indices of the addresses that were decoded.
+    decoded_refs: Marks,
     /// Number of the question that the first reply in the message answers.
     first: u64,
     questions: u32,
     /// Indices of the questions whose replies were decoded.
-    decoded: Vec<u64>,
+    decoded: Marks,
 }
 
 /// Implemented by all types whose values can be sent to other nodes, as messages or answers.
@@ -279,6 +282,7 @@ impl Carrier {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
             unpacking.refs.extend(body.refs().map(OwnRef::of));
+            unpacking.decoded_refs.clear();
             (unpacking.first, unpacking.questions) = (body.first, body.replies);
             unpacking.decoded.clear();
         }
@@ -316,27 +320,29 @@ impl Carrier {
 
     /// Returns the line (the interface of the session), and an address in the message that is being
     /// decoded. `index` is the position of the address among all addresses in the message. Returns
-    /// `None` if there is no address at this position.
-    pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
-        let Side::Unpacking(unpacking) = &self.side else {
+    /// `None` if there is no address at this position, or if it was decoded before: the encoder
+    /// gives each address its own position, and so a small message cannot create many addresses.
+    pub(crate) fn unpacks_address(&mut self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
+        let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
         };
-        let found = unpacking.refs.get(usize::try_from(index).ok()?)?;
-        Some((&self.line, found.clone()))
+        let index = usize::try_from(index).ok()?;
+        let found = unpacking.refs.get(index)?;
+        let is_first = unpacking.decoded_refs.add(index);
+        is_first.then(|| (&self.line, found.clone()))
     }
 
     /// Returns the line (the interface of the session), and the number of a question in the message
     /// that is being decoded. `index` is the position of the question among all questions in the
-    /// message. Returns `None` if there is no question at this position.
+    /// message. Returns `None` if there is no question at this position, or if its reply was decoded
+    /// before.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
         };
-        // A reply is decoded once.
-        if index >= unpacking.questions.into() || unpacking.decoded.contains(&index) {
+        if index >= unpacking.questions.into() || !unpacking.decoded.add(index as usize) {
             return None;
         }
-        unpacking.decoded.push(index);
         Some((&self.line, unpacking.first + index))
     }
 
@@ -345,10 +351,9 @@ impl Carrier {
         let Side::Unpacking(unpacking) = &self.side else {
             return Vec::new();
         };
-        let all = 0..u64::from(unpacking.questions);
-        let is_left = |index: &u64| !unpacking.decoded.contains(index);
-        all.filter(is_left)
-            .map(|index| unpacking.first + index)
+        let missing = unpacking.decoded.missing(unpacking.questions as usize);
+        missing
+            .map(|index| unpacking.first + index as u64)
             .collect()
     }
 
