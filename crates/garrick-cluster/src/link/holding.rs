@@ -197,17 +197,17 @@ mod tests {
         assert!(holding.retry(|_| new).is_empty());
         assert!(!holding.waits(&name, || old) && holding.waits(&name, || new));
         new_has_room.store(true, Relaxed);
-        assert_eq!(holding.retry(|_| new), [name.clone()]);
+        assert_eq!(holding.retry(|_| new), std::slice::from_ref(&name));
         assert!(holding.is_empty());
         // This time, the new one has room.
         old_has_room.store(false, Relaxed);
         assert!(hold(&mut holding, old, &old_has_room));
-        assert_eq!(holding.retry(|_| new), [name.clone()]);
+        assert_eq!(holding.retry(|_| new), std::slice::from_ref(&name));
         assert!(holding.retry(|_| new).is_empty() && !holding.is_empty());
         new_has_room.store(false, Relaxed);
         assert!(hold(&mut holding, new, &new_has_room));
         // The name is withdrawn.
-        assert_eq!(holding.retry(|_| None), [name.clone()]);
+        assert_eq!(holding.retry(|_| None), std::slice::from_ref(&name));
         old_has_room.store(true, Relaxed);
         new_has_room.store(true, Relaxed);
         assert!(holding.retry(|_| None).is_empty() && holding.is_empty());
