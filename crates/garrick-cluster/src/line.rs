@@ -334,8 +334,8 @@ impl Carrier {
 
     /// Returns the line (the interface of the session), and the number of a question in the message
     /// that is being decoded. `index` is the position of the question among all questions in the
-    /// message. Returns `None` if there is no question at this position, or if its reply was decoded
-    /// before.
+    /// message. Returns `None` if there is no question at this position, or if its reply was
+    /// decoded before.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;

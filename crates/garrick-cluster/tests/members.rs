@@ -135,8 +135,8 @@ fn a_member_that_cannot_reach_the_placement_ends_its_drain() {
     let [one, two] = &place.members;
     place.cuts[0].store(true, Relaxed);
     let mut drained = one.drain();
-    // Its lease ends after 3.5 to 4.5 s, and the drain 12 s later, and the removal of its record gives up
-    // after 2 s.
+    // Its lease ends after 3.5 to 4.5 s, the drain 12 s later, and the removal of its record gives
+    // up after 2 s.
     place.pass(4 * 15);
     assert!(!is_ready(&mut drained));
     assert!(one.members().is_member);

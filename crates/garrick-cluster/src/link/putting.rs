@@ -69,8 +69,8 @@ impl Link {
         self.end_part(before, contents.bytes);
     }
 
-    /// Ends a part of `bytes` bytes that was begun by `Sending::begin`, which has returned `before`.
-    /// If the part has added nothing, its bytes no longer wait.
+    /// Ends a part of `bytes` bytes that was begun by `Sending::begin`, which has returned
+    /// `before`. If the part has added nothing, its bytes no longer wait.
     fn end_part(&mut self, before: u32, bytes: usize) {
         if self.sending.undo_unused(before, bytes) {
             self.session.sent(bytes);

@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::base::Base;
 use crate::frame::{HEAD_BYTES, Head, Order, Slot, put_order};
-use crate::options::FRAME_BYTES;
+use crate::options::{FRAME_BYTES, ROOM_BYTES};
 use crate::peer::Peer;
 use crate::transport::Incoming;
 
@@ -269,7 +269,8 @@ impl Sending {
             && let Some(frame) = self.take_frame(closes)
         {
             let (bytes, number) = (frame.bytes.len(), self.number + 1);
-            let max = base.transport.max_frame();
+            // Frames of this size contain refusals, too, which must not be refused themselves.
+            let max = base.transport.max_frame().max(ROOM_BYTES);
             if bytes > max {
                 sent += frame.charged;
                 let too_large = Some((frame, max));
@@ -300,8 +301,8 @@ impl Sending {
         }
     }
 
-    /// Drops all frames that are not sent. Returns the number of their waiting bytes, and the number
-    /// of messages in them.
+    /// Drops all frames that are not sent. Returns the number of their waiting bytes, and the
+    /// number of messages in them.
     pub(super) fn drop_unsent(&mut self) -> (usize, u64) {
         let (waiting, (messages, _)) = (self.waiting(), self.open_messages());
         self.ready.clear();

@@ -158,8 +158,8 @@ fn questions_that_are_refused_before_the_other_node_is_known_leave_nothing() {
     pair.check();
 }
 
-/// Maximum size of a frame in the tests below. With this maximum, a message has at most 480 KiB, and
-/// so have the messages of a turn.
+/// Maximum size of a frame in the tests below. With this maximum, a message has at most 480 KiB,
+/// and so have the messages of a turn.
 const FRAME: usize = 1 << 20;
 
 /// Checks that a turn of the server can answer `questions` questions with texts of `length` bytes
@@ -345,4 +345,28 @@ fn many_orders_that_have_waited_come_in_small_frames() {
     assert_eq!(pair.server.sample().exported, 0);
     check_frames_are_small(&pair, "server");
     pair.check();
+}
+
+#[test]
+fn a_transport_that_carries_only_tiny_frames_ends_the_session() {
+    let pair = Pair::met();
+    let asks: Vec<_> = (0..10_000).map(|_| pair.far.ask(Msg::WaitText)).collect();
+    pair.run();
+    // Smaller than a frame of refusals.
+    pair.spy.limit(200);
+    let much = Much {
+        to: pair.counter.clone(),
+        texts: 0,
+        answer: 100,
+        watches: 0,
+    };
+    pair.counter.send(Msg::Much(much)).unwrap();
+    pair.run();
+    assert_eq!(pair.server.sample().refused, 10_000);
+    assert!(pair.spy.refused() > 0);
+    pair.pass(30);
+    assert_eq!(pair.server.sample().losses, 1);
+    let is_lost = |ask| ready(ask) == Some(Err(NoReply::NodeLost));
+    assert!(asks.into_iter().all(is_lost));
+    pair.check_links();
 }

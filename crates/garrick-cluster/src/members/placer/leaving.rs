@@ -63,8 +63,8 @@ impl Placer {
         }
     }
 
-    /// Ends the membership of a draining node that has had no valid lease for [`CLOSES_WITHIN`]. Such
-    /// a node can hand no shards over: other nodes have taken them, or will take them.
+    /// Ends the membership of a draining node that has had no valid lease for [`CLOSES_WITHIN`].
+    /// Such a node can hand no shards over: other nodes have taken them, or will take them.
     pub(super) fn leave_if_cut_off(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
         let waits = self.own.is_draining && matches!(self.exit, Exit::No);

@@ -36,8 +36,8 @@ const BEAT_TICKS: u64 = 4;
 /// at least one fenced kind (a kind whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
-/// Time without an answer after which a renewal counts as late. Also the time between two checks for
-/// silent members after which this node counts as paused.
+/// Time without an answer after which a renewal counts as late. Also the time between two checks
+/// for silent members after which this node counts as paused.
 const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time without an answer after which a read or a change of records is tried again.
