@@ -1,5 +1,6 @@
-//! Batches. A batch contains everything that one turn sends to one node. A batch arrives as a whole
-//! or not at all.
+//! Batches. A batch contains everything that one turn sends to one node. The messages of a batch
+//! arrive as a whole or not at all. Answers and orders for which the frame of the messages has no
+//! room are sent in other frames.
 //!
 //! The address of an actor on another node leads to a function, which adds each message to the
 //! batch of the current turn. The first message of a turn sends the batch to the link (the actor
@@ -109,7 +110,7 @@ impl Route<'_> {
         // `None` if the session has ended. Another one may have begun.
         let of_open = |batch: &mut Batch| {
             let line = batch.line.as_ref().filter(|line| !line.is_over())?;
-            if !may_send(line, to) || batch.contents.bytes >= batch.bytes_max {
+            if !may_send(line, to) || batch.contents.told >= batch.bytes_max {
                 return Some(None);
             }
             let used = batch.carrier.take();
@@ -168,7 +169,7 @@ pub(crate) fn encode<T: Travels>(
     let limits = carrier.limits();
     let encoded = limits.encode_with(value, content, carrier);
     let encoded = encoded.map_err(Unencodable::Wire);
-    let encoded = encoded.and_then(|()| carrier.check_names(content.len()));
+    let encoded = encoded.and_then(|()| carrier.check_addresses(content.len()));
     if encoded.is_err() {
         for question in carrier.take_packed().questions {
             question.refuse(NoReply::Refused);
@@ -212,6 +213,7 @@ fn put_plain(
         }
         contents.count += 1;
         let bytes = contents.entries.len() - before;
+        contents.told += bytes;
         batch.count(bytes);
         batch.keep(target);
     };
@@ -240,6 +242,7 @@ pub(crate) fn put(line: &Arc<dyn Line>, item: Item) {
                 batch.keep(target);
             }
             let contents = &mut batch.contents;
+            contents.told += if item.is_message() { bytes } else { 0 };
             let before = (contents.entries.len(), contents.count);
             contents.items.push((before.0, before.1, item));
             contents.last = None;

@@ -24,9 +24,10 @@ impl<M: Travels> Export<M> {
     }
 }
 
-/// Returns true if the address leads to a bounded mailbox.
+/// Returns true if the address may refuse messages because there is no room: it leads to a bounded
+/// mailbox, or to another node, which may have a bounded mailbox and whose link has bounds.
 fn has_bound<M: 'static>(address: &Address<M>) -> bool {
-    address.capacity().is_some()
+    address.capacity().is_some() || address.id().is_far()
 }
 
 /// A message that waits for room in a mailbox.

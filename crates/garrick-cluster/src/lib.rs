@@ -9,6 +9,7 @@
 
 mod error;
 mod lock;
+mod marks;
 
 mod name;
 

@@ -14,12 +14,14 @@ use garrick_wire::{Limits, MessageId, Wire, WireError};
 
 use crate::frame::{Body, Owned, Ref, Slot};
 use crate::lock::lock;
+use crate::marks::Marks;
 use crate::name::NodeName;
 use crate::named::Named;
 use crate::options::Bounds;
 
 /// Number of bytes that are counted for each item of a batch (such as a message or an answer) in
-/// addition to its content.
+/// addition to its content, its addresses, and the name of its receiver. An item needs at most this
+/// number of other bytes in a frame.
 const ITEM_BYTES: usize = 64;
 
 /// Number of bytes of a batch that are collected before they are counted as waiting. Counting many
@@ -109,8 +111,8 @@ pub(crate) trait Line: Send + Sync {
 /// Reason why a message cannot be encoded.
 pub(crate) enum Unencodable {
     Wire(WireError),
-    /// The message, together with the names of entities and services in it, is too large.
-    Named {
+    /// The message, together with the addresses in it, is too large.
+    Addressed {
         bytes: usize,
         max: usize,
     },
@@ -120,10 +122,10 @@ impl fmt::Display for Unencodable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wire(error) => error.fmt(f),
-            Self::Named { bytes, max } => write!(
+            Self::Addressed { bytes, max } => write!(
                 f,
-                "with the names of its entities and services, the message has {bytes} bytes: at \
-                 most {max} bytes are allowed"
+                "with its addresses and the names of its entities and services, the message has \
+                 {bytes} bytes: at most {max} bytes are allowed"
             ),
         }
     }
@@ -233,11 +235,13 @@ pub(crate) enum OwnRef {
 #[derive(Default)]
 struct Unpacking {
     refs: Vec<OwnRef>,
+    /// Indices of the addresses that were decoded.
+    decoded_refs: Marks,
     /// Number of the question that the first reply in the message answers.
     first: u64,
     questions: u32,
     /// Indices of the questions whose replies were decoded.
-    decoded: Vec<u64>,
+    decoded: Marks,
 }
 
 /// Implemented by all types whose values can be sent to other nodes, as messages or answers.
@@ -278,6 +282,7 @@ impl Carrier {
         if let Side::Unpacking(unpacking) = &mut self.side {
             unpacking.refs.clear();
             unpacking.refs.extend(body.refs().map(OwnRef::of));
+            unpacking.decoded_refs.clear();
             (unpacking.first, unpacking.questions) = (body.first, body.replies);
             unpacking.decoded.clear();
         }
@@ -291,14 +296,14 @@ impl Carrier {
         }
     }
 
-    /// Checks the total size of a message: `content` bytes plus the names in the message.
-    pub(crate) fn check_names(&self, content: usize) -> Result<(), Unencodable> {
+    /// Checks the total size of a message: `content` bytes plus the addresses in the message.
+    pub(crate) fn check_addresses(&self, content: usize) -> Result<(), Unencodable> {
         let Side::Packing(packed) = &self.side else {
             return Ok(());
         };
-        let (named, max) = (packed.named_bytes(), self.line.bounds().message);
-        match content + named {
-            bytes if named > 0 && bytes > max => Err(Unencodable::Named { bytes, max }),
+        let (addresses, max) = (packed.bytes(), self.line.bounds().message);
+        match content + addresses {
+            bytes if addresses > 0 && bytes > max => Err(Unencodable::Addressed { bytes, max }),
             _ => Ok(()),
         }
     }
@@ -315,27 +320,29 @@ impl Carrier {
 
     /// Returns the line (the interface of the session), and an address in the message that is being
     /// decoded. `index` is the position of the address among all addresses in the message. Returns
-    /// `None` if there is no address at this position.
-    pub(crate) fn unpacks_address(&self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
-        let Side::Unpacking(unpacking) = &self.side else {
+    /// `None` if there is no address at this position, or if it was decoded before: the encoder
+    /// gives each address its own position, and so a small message cannot create many addresses.
+    pub(crate) fn unpacks_address(&mut self, index: u64) -> Option<(&Arc<dyn Line>, OwnRef)> {
+        let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
         };
-        let found = unpacking.refs.get(usize::try_from(index).ok()?)?;
-        Some((&self.line, found.clone()))
+        let index = usize::try_from(index).ok()?;
+        let found = unpacking.refs.get(index)?;
+        let is_first = unpacking.decoded_refs.add(index);
+        is_first.then(|| (&self.line, found.clone()))
     }
 
     /// Returns the line (the interface of the session), and the number of a question in the message
     /// that is being decoded. `index` is the position of the question among all questions in the
-    /// message. Returns `None` if there is no question at this position.
+    /// message. Returns `None` if there is no question at this position, or if its reply was
+    /// decoded before.
     pub(crate) fn unpacks_question(&mut self, index: u64) -> Option<(&Arc<dyn Line>, u64)> {
         let Side::Unpacking(unpacking) = &mut self.side else {
             return None;
         };
-        // A reply is decoded once.
-        if index >= unpacking.questions.into() || unpacking.decoded.contains(&index) {
+        if index >= unpacking.questions.into() || !unpacking.decoded.add(index as usize) {
             return None;
         }
-        unpacking.decoded.push(index);
         Some((&self.line, unpacking.first + index))
     }
 
@@ -344,10 +351,9 @@ impl Carrier {
         let Side::Unpacking(unpacking) = &self.side else {
             return Vec::new();
         };
-        let all = 0..u64::from(unpacking.questions);
-        let is_left = |index: &u64| !unpacking.decoded.contains(index);
-        all.filter(is_left)
-            .map(|index| unpacking.first + index)
+        let missing = unpacking.decoded.missing(unpacking.questions as usize);
+        missing
+            .map(|index| unpacking.first + index as u64)
             .collect()
     }
 
@@ -384,25 +390,34 @@ impl OwnRef {
         match self {
             Self::Senders(slot) => Ref::Senders(*slot),
             Self::Receivers(slot) => Ref::Receivers(*slot),
-            Self::Named(Named::Entity { kind, key }) => Ref::Entity { kind, key },
-            Self::Named(Named::Service { node, name }) => Ref::Service { node, name },
+            Self::Named(named) => ref_of(named),
         }
     }
 }
 
+/// Returns the name of an address in the form in which a frame contains it.
+fn ref_of(named: &Named) -> Ref<'_> {
+    match named {
+        Named::Entity { kind, key } => Ref::Entity { kind, key },
+        Named::Service { node, name } => Ref::Service { node, name },
+    }
+}
+
 impl Passed {
-    fn named_bytes(&self) -> usize {
+    /// Returns the maximum number of bytes that the address has in a frame.
+    fn bytes(&self) -> usize {
         match self {
-            Self::Exported { .. } => 0,
-            Self::Named(named) => named.bytes(),
+            Self::Exported { .. } => Ref::SLOT_BYTES,
+            Self::Named(named) => ref_of(named).bytes(),
         }
     }
 }
 
 impl Packed {
-    /// Returns the total length, in bytes, of the names of entities and services in the message.
-    pub(crate) fn named_bytes(&self) -> usize {
-        self.addresses.iter().map(Passed::named_bytes).sum()
+    /// Returns the maximum number of bytes that the addresses have in a frame, in addition to the
+    /// content of the message.
+    pub(crate) fn bytes(&self) -> usize {
+        self.addresses.iter().map(Passed::bytes).sum()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -459,13 +474,24 @@ impl Item {
         }
     }
 
+    /// Returns true if the item is a message. Answers are not messages.
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(self, Self::Tell { .. })
+    }
+
+    /// Returns the maximum number of bytes that the item has in a frame.
     pub(crate) fn bytes(&self) -> usize {
-        match self {
+        let target = match self.target() {
+            Some(Owned::Service(name)) => name.len(),
+            Some(Owned::Slot(_)) | None => 0,
+        };
+        let body = match self {
             Self::Tell { body, .. } | Self::Answer { body, .. } => {
-                ITEM_BYTES + body.content.len() + body.packed.named_bytes()
+                body.content.len() + body.packed.bytes()
             }
-            Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => ITEM_BYTES,
-        }
+            Self::Refusal { .. } | Self::Watch { .. } | Self::Stop { .. } => 0,
+        };
+        ITEM_BYTES + target + body
     }
 }
 
@@ -482,6 +508,8 @@ pub(crate) struct Contents {
     pub(crate) items: Vec<(usize, u32, Item)>,
     /// Number of bytes in the batch, including those in `uncounted`.
     pub(crate) bytes: usize,
+    /// Number of bytes of the messages in the batch.
+    pub(crate) told: usize,
     /// Number of bytes in the batch that are not counted as waiting for the transport yet.
     pub(crate) uncounted: usize,
     /// Addresses to which the batch sends, as places in the table of the other node. The addresses
@@ -500,7 +528,7 @@ pub(crate) struct Batch {
     /// A carrier (the context of the encoding) that is kept for the next message. `None` if no
     /// carrier is kept.
     pub(crate) carrier: Option<Carrier>,
-    /// Size in bytes at which the batch is full, so that no more messages are added.
+    /// Number of bytes of messages at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
 

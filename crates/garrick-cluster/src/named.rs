@@ -22,13 +22,3 @@ pub(crate) struct Origin {
     pub(crate) cluster: u64,
     pub(crate) named: Named,
 }
-
-impl Named {
-    /// Returns the number of bytes of the name.
-    pub(crate) fn bytes(&self) -> usize {
-        match self {
-            Self::Entity { kind, key } => kind.len() + key.len(),
-            Self::Service { node, name } => node.len() + name.len(),
-        }
-    }
-}

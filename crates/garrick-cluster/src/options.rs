@@ -14,11 +14,11 @@ pub(crate) const WIRE_LIMITS: Limits = Limits::new().message_bytes(MESSAGE_BYTES
 pub(crate) const FRAME_BYTES: usize = 32 << 10;
 
 /// Maximum total size, in bytes, of the messages that one turn sends to one node. The last message
-/// of the turn is not counted. All messages of the turn are in one frame.
+/// of the turn is not counted. All messages of the turn are in one frame. Answers are not messages.
 pub(crate) const TURN_BYTES: usize = 4 << 20;
 
 /// Space in a frame for its head, and for all data other than the contents of messages.
-const ROOM_BYTES: usize = 2 * FRAME_BYTES;
+pub(crate) const ROOM_BYTES: usize = 2 * FRAME_BYTES;
 
 /// Default of [`NodeOptions::answer_within`]. The default is longer than the time for which a
 /// message to an entity can wait: up to 10 seconds for an owner of its shard, and up to 20 seconds

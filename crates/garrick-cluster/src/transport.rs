@@ -75,7 +75,9 @@ pub trait Transport: Send + Sync + 'static {
 
     /// Returns the maximum size of a frame in bytes. Called after the node has joined. If the
     /// messages that a turn sends to another node would need a larger frame, the sending node
-    /// refuses them. By default, there is no maximum.
+    /// refuses them. Larger frames are not sent, even if the maximum has become smaller after the
+    /// node has joined. The maximum should be at least 65,536 bytes: smaller frames are always
+    /// passed to the transport. By default, there is no maximum.
     fn max_frame(&self) -> usize {
         usize::MAX
     }

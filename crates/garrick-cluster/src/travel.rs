@@ -86,7 +86,7 @@ impl<M: Travels> Wire<Carrier> for Address<M> {
                 let found = find(named, &**line);
                 found.map_err(|why| input.refused(why))
             }
-            None => Err(input.refused("the message has fewer addresses")),
+            None => Err(input.refused("the message has no such address, or it was decoded before")),
         }
     }
 }

@@ -3,12 +3,12 @@
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Ended, NoReply, Reply, SendError, System};
 use garrick_cluster::{Carrier, Incoming, JoinError, LocalNet, Node, NodeName, Transport, Wire};
-use garrick_testkit::{ByHand, silence_panics, wait};
+use garrick_testkit::{ByHand, HANGS_AFTER, silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
 
 /// A message. Some values of this type cannot be sent to other nodes.
@@ -407,4 +407,87 @@ fn a_mailbox_that_was_full_takes_messages_again() {
         open.send(()).unwrap();
         assert_eq!(wait(&heard), number);
     }
+}
+
+#[test]
+fn a_service_that_is_replaced_leaves_the_full_mailbox_of_the_earlier_one() {
+    let net = LocalNet::new();
+    let own = System::new().unwrap();
+    let (there, here) = (place(&net, "there", None), place(&net, "here", None));
+    let ((open, gate), (told, heard)) = (channel(), channel());
+    let mailbox = Mailbox::bounded(4, OnFull::Fail).unwrap();
+    let slow = own.actor(Slow { gate, told }).mailbox(mailbox).spawn();
+    there.node.offer("slow", &slow.unwrap());
+    let far: Address<Msg> = here.node.service("there", "slow").unwrap();
+    let mut sent = 0;
+    while far.send(Msg::Add(sent)).is_ok() {
+        sent += 1;
+        let other: Address<Msg> = here.node.service("there", "counter").unwrap();
+        assert_eq!(other.ask(Msg::Get).wait(), Ok(0));
+    }
+    // The earlier actor does not continue.
+    there.node.offer("slow", &there.counter);
+    let began = Instant::now();
+    while far.send(Msg::Add(7)).is_err() {
+        assert!(began.elapsed() < HANGS_AFTER, "the service stays full");
+        std::thread::yield_now();
+    }
+    assert_eq!(far.ask(Msg::Get).wait(), Ok(7));
+    // It gets what was sent to it.
+    for number in 0..sent {
+        open.send(()).unwrap();
+        assert_eq!(wait(&heard), number);
+    }
+    assert_eq!(there.node.sample().refused, 0);
+    assert_eq!(far.ask(Msg::Get).wait(), Ok(7));
+}
+
+#[test]
+fn a_full_mailbox_behind_a_node_in_between_stops_its_senders() {
+    let net = LocalNet::new();
+    let own = System::new().unwrap();
+    let ((open, gate), (told, heard)) = (channel(), channel());
+    let mailbox = Mailbox::bounded(4, OnFull::Fail).unwrap();
+    let slow = own.actor(Slow { gate, told }).mailbox(mailbox).spawn();
+    let there = place(&net, "there", Some(slow.unwrap()));
+    let friend = |place: &Place, of: &str| {
+        let of: Address<Msg> = place.node.service(of, "counter").unwrap();
+        of.ask(Msg::Friend).wait().unwrap()
+    };
+    let between = place(&net, "between", None);
+    let slow = friend(&between, "there");
+    let friends = between.system.spawn(Counter {
+        sum: 0,
+        friend: Some(slow.clone()),
+    });
+    between.node.offer("counter", &friends.unwrap());
+    let here = place(&net, "here", None);
+    let slow_here = friend(&here, "between");
+    assert!(slow_here != slow && slow_here == friend(&here, "between"));
+    let other: Address<Msg> = here.node.service("between", "counter").unwrap();
+    let mut sent = 0;
+    while slow_here.send(Msg::Add(sent)).is_ok() {
+        sent += 1;
+        // The nodes tell each other that it is full.
+        assert_eq!(other.ask(Msg::Get).wait(), Ok(0));
+        let far: Address<Msg> = between.node.service("there", "counter").unwrap();
+        assert_eq!(far.ask(Msg::Get).wait(), Ok(0));
+        assert!(sent < 10_000, "nobody is told that the mailbox is full");
+    }
+    let end = ends(&slow_here);
+    slow_here.stop();
+    for number in 0..sent {
+        open.send(()).unwrap();
+        assert_eq!(wait(&heard), number);
+    }
+    assert_eq!(wait(&end), Ended::Stopped);
+    for place in [&there, &between] {
+        assert_eq!(place.node.sample().refused, 0);
+    }
+    // The session with the node in between decides if the address is valid.
+    assert!(!slow_here.is_stopped());
+    between.node.leave();
+    let far: Address<Msg> = here.node.service("between", "counter").unwrap();
+    assert!(far.ask(Msg::Get).wait().is_err());
+    assert!(slow_here.is_stopped());
 }

@@ -468,6 +468,10 @@ impl Entities {
     /// node were sent to other nodes. If no other node runs a kind, the entities of that kind stop,
     /// and no node takes over their shards.
     ///
+    /// If the node cannot reach the placement, it cannot hand shards over. When its lease has been
+    /// invalid for 12 seconds, it [leaves](Entities::leave) instead, and the question is answered.
+    /// The other nodes take its shards over as after the loss of a node.
+    ///
     /// After the last shard was handed over, addresses of entities refuse messages on this node.
     /// The node itself does not [leave](Node::leave).
     pub fn drain(&self) -> Ask<()> {

@@ -13,6 +13,12 @@ pub(super) fn put_number(mut number: u64, to: &mut Vec<u8>) {
     to.push(number as u8);
 }
 
+/// Returns the number of bytes in which [`put_number`] writes a number.
+pub(super) fn number_bytes(number: u64) -> usize {
+    let bits = u64::BITS - (number | 1).leading_zeros();
+    bits.div_ceil(7) as usize
+}
+
 /// Appends the length of `bytes`, followed by `bytes`.
 pub(super) fn put_bytes(bytes: &[u8], to: &mut Vec<u8>) {
     put_number(bytes.len() as u64, to);
@@ -72,13 +78,14 @@ impl<'a> Reader<'a> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Reader, put_bytes, put_number};
+    use super::{Reader, number_bytes, put_bytes, put_number};
 
     proptest! {
         #[test]
         fn numbers_and_bytes_are_read_as_they_were_written(number: u64, bytes: Vec<u8>) {
             let mut written = Vec::new();
             put_number(number, &mut written);
+            prop_assert_eq!(number_bytes(number), written.len());
             put_bytes(&bytes, &mut written);
             let mut reader = Reader(&written);
             prop_assert_eq!(reader.number(), Ok(number));

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use garrick_actor::{Ended, NoReply};
 use garrick_wire::MessageId;
 
-use super::bytes::{Bad, Reader, put_bytes, put_number};
+use super::bytes::{Bad, Reader, number_bytes, put_bytes, put_number};
 
 const TELL: u8 = 1;
 const ANSWER: u8 = 2;
@@ -167,6 +167,21 @@ impl Slot {
 }
 
 impl Ref<'_> {
+    /// Maximum number of bytes of an address that is given by a slot.
+    pub(crate) const SLOT_BYTES: usize = 11;
+
+    /// Returns the number of bytes that the address has in a frame.
+    pub(crate) fn bytes(self) -> usize {
+        let text = |text: &str| number_bytes(text.len() as u64) + text.len();
+        let slot =
+            |slot: Slot| number_bytes(slot.index.into()) + number_bytes(slot.generation.into());
+        1 + match self {
+            Self::Senders(found) | Self::Receivers(found) => slot(found),
+            Self::Entity { kind, key } => text(kind) + text(key),
+            Self::Service { node, name } => text(node) + text(name),
+        }
+    }
+
     fn put(self, to: &mut Vec<u8>) {
         match self {
             Self::Senders(slot) => {

@@ -87,20 +87,38 @@ impl Link {
         }
     }
 
-    /// Notifies the other node that this node leaves, and ends the session.
+    /// Notifies the other node that this node leaves, and ends the session. Frames that wait are
+    /// sent before, as far as the window and the transport allow. The notice itself does not wait
+    /// for the window.
     pub(super) fn leave(&mut self) {
         self.is_over = true;
         if self.life != 0 {
+            self.send_rest(self.base.bounds.window);
+            let (waiting, messages) = self.sending.drop_unsent();
+            self.session.sent(waiting);
+            self.peer.traffic().lost(0, messages);
             let frame = self.sending.frame(self.base.name.as_str());
             put_leave(&mut frame.bytes);
             frame.entries += 1;
             frame.orders += 1;
-            let about = self.about();
-            self.sending.try_again();
-            let sent = self.sending.flush(&self.base, &self.peer, about, true);
-            self.session.sent(sent);
+            self.send_rest(usize::MAX);
         }
         self.close();
+    }
+
+    /// Sends all waiting frames, until `window` bytes are under way or the transport refuses a
+    /// frame.
+    fn send_rest(&mut self, window: usize) {
+        self.sending.try_again();
+        loop {
+            let about = self.about();
+            let flushed = (self.sending).flush(&self.base, &self.peer, about, true, window);
+            self.session.sent(flushed.sent);
+            let Some((frame, _)) = flushed.too_large else {
+                return;
+            };
+            self.peer.traffic().lost(0, frame.messages().into());
+        }
     }
 
     /// Ends the current session of the link for good, and removes the link from the node.

@@ -1,5 +1,6 @@
 //! Handling of the entries in frames from the other node.
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use garrick_actor::{Context, Ended, NoReply};
 use garrick_wire::MessageId;
 
 use super::Link;
+use super::holding::task_of;
 use super::watched::Token;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
@@ -96,14 +98,15 @@ impl Link {
         let takes = receiver.as_ref().filter(|(_, found)| found.message() == of);
         let delivered = takes.map(|(target, found)| {
             // Behind those that wait.
-            let waits = self.holding.waits(target);
+            let waits = self.holding.waits(target, || task_of(&**found));
             self.unpack(body, |content, carrier| {
                 found.deliver(content, carrier, waits)
             })
         });
         let delivered = match (delivered, &receiver) {
-            (Some(Some(Err(Undelivered::Full(held)))), Some((target, _))) => {
-                if self.holding.hold(target, held) {
+            (Some(Some(Err(Undelivered::Full(held)))), Some((target, found))) => {
+                let receiver = (target.clone(), task_of(&**found));
+                if self.holding.hold(receiver, held) {
                     let (target, is_full) = (target.clone(), true);
                     self.order(Order::Full { target, is_full });
                 }
@@ -140,7 +143,10 @@ impl Link {
 
     /// Delivers waiting messages to receivers that have room again.
     pub(super) fn retry(&mut self) {
-        for target in self.holding.retry() {
+        let mut holding = mem::take(&mut self.holding);
+        let done = holding.retry(|target| task_of(&*self.find(target.target())?));
+        self.holding = holding;
+        for target in done {
             let is_full = false;
             self.order(Order::Full { target, is_full });
         }
@@ -149,7 +155,7 @@ impl Link {
     /// Counts the delivered messages, and forgets the receiver, because its service may be
     /// withdrawn before the next frame.
     pub(super) fn end_delivery(&mut self) {
-        let delivery = std::mem::take(&mut self.delivery);
+        let delivery = mem::take(&mut self.delivery);
         self.base.counts.add_delivered(delivery.count);
     }
 
@@ -221,8 +227,9 @@ impl Link {
             Order::Stop { target } => {
                 if let Some(found) = self.find(target.target()) {
                     // Behind the messages that wait.
-                    if self.holding.waits(&target) {
-                        self.holding.hold(&target, Box::new(Stop(found)));
+                    let task = task_of(&*found);
+                    if self.holding.waits(&target, || task) {
+                        self.holding.hold((target, task), Box::new(Stop(found)));
                     } else {
                         let _ = catch_unwind(AssertUnwindSafe(|| found.stop()));
                     }
@@ -280,22 +287,7 @@ impl Link {
         let (frames, messages, lost) = self.sending.take_lost(from, to);
         self.base.counts.add_lost(frames);
         self.peer.traffic().lost(frames, messages);
-        // The addresses did not travel.
-        let released: Vec<_> = {
-            let mut exports = self.base.exports();
-            let release = |slot| exports.release(slot, self.peer.name(), 1);
-            lost.slots.into_iter().filter_map(release).collect()
-        };
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(released)));
         self.repeats = true;
-        for question in lost.answers {
-            self.refuse(question, NoReply::NodeLost);
-        }
-        for question in lost.questions {
-            if let Some(question) = self.questions.take(question) {
-                self.base.counts.add_answered(1);
-                question.refuse(NoReply::NodeLost);
-            }
-        }
+        self.take_back(lost, NoReply::NodeLost);
     }
 }

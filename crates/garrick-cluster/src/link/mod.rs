@@ -14,18 +14,18 @@ mod watches;
 mod ending;
 mod entries;
 mod forgetting;
+mod putting;
 mod taking;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use garrick_actor::{Actor, Context, NoReply};
+use garrick_actor::{Actor, Context};
 use garrick_sched::Nanos;
 
 use crate::base::Base;
-use crate::export::key_of;
-use crate::frame::{NewBody, Order, Ref, put_answer, put_message, put_refusal};
-use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed};
+use crate::frame::Order;
+use crate::line::Line as _;
 use crate::message::LinkMsg;
 use crate::peer::{Peer, Peers};
 use crate::session::Session;
@@ -34,7 +34,7 @@ use entries::Delivery;
 use holding::Holding;
 use questions::Questions;
 use receiving::Receiving;
-use sending::{About, Frame, Sending};
+use sending::{About, Flushed, Sending};
 use watched::Watched;
 use watches::Watches;
 
@@ -182,140 +182,13 @@ impl Link {
     /// Sends waiting orders (requests and reports that are repeated until they are confirmed),
     /// until too many orders are unconfirmed.
     fn order_waiting(&mut self) {
+        let name = self.base.name.as_str();
         while self.sending.unconfirmed() < ORDERS_MAX
             && let Some(order) = self.backlog.pop_front()
         {
-            self.sending.order(order, self.base.name.as_str());
+            self.sending.begin(0, name);
+            self.sending.order(order, name);
         }
-    }
-
-    /// Adds the content of a batch to one frame. If the whole batch is refused, no frame is sent
-    /// for it.
-    fn put(&mut self, contents: Contents, now: Nanos) {
-        let name = self.base.name.as_str();
-        let before = self.sending.begin(contents.bytes, name);
-        let (mut from, mut counted) = (0, 0);
-        for (end, count, item) in contents.items {
-            self.put_entries(&contents.entries[from..end], count - counted);
-            (from, counted) = (end, count);
-            self.put_item(item, now);
-        }
-        self.put_entries(&contents.entries[from..], contents.count - counted);
-        if self.sending.undo_unused(before, contents.bytes) {
-            self.session.sent(contents.bytes);
-        }
-    }
-
-    /// Adds entries to the frame that is being filled. The senders have already encoded the
-    /// entries.
-    fn put_entries(&mut self, entries: &[u8], count: u32) {
-        let frame = self.sending.frame(self.base.name.as_str());
-        frame.bytes.extend_from_slice(entries);
-        frame.entries += count;
-    }
-
-    fn put_item(&mut self, item: Item, now: Nanos) {
-        match item {
-            Item::Tell { target, of, body } => {
-                self.put_body(body, now, |body, to| {
-                    put_message(target.target(), of, body, to);
-                });
-            }
-            Item::Answer { question, body } => {
-                if self.put_body(body, now, |body, to| put_answer(question, body, to)) {
-                    let frame = self.sending.frame(self.base.name.as_str());
-                    frame.carried.answers.push(question);
-                } else {
-                    self.refuse(question, NoReply::Refused);
-                }
-            }
-            Item::Refusal { question, why } => self.refuse(question, why),
-            Item::Watch { target, notice } => {
-                let watch = self.base.next_watch();
-                self.watches.add(watch, notice);
-                self.order_in_batch(Order::Watch { watch, target });
-            }
-            Item::Stop { target } => self.order_in_batch(Order::Stop { target }),
-        }
-    }
-
-    /// Adds an order (a request or report that is repeated until it is confirmed) to the frame of
-    /// the batch.
-    fn order_in_batch(&mut self, order: Order) {
-        self.sending.order(order, self.base.name.as_str());
-    }
-
-    /// Adds the refusal of a question from the other node to the frame that is being filled.
-    fn refuse(&mut self, question: u64, why: NoReply) {
-        let frame = self.sending.frame(self.base.name.as_str());
-        put_refusal(question, why, &mut frame.bytes);
-        frame.entries += 1;
-        frame.carried.answers.push(question);
-    }
-
-    /// Adds a message or an answer to the frame. Exports its addresses, and assigns numbers to its
-    /// questions. Returns false if the message or answer is refused.
-    fn put_body(
-        &mut self,
-        body: EncodedBody,
-        now: Nanos,
-        put: impl FnOnce(&NewBody<'_>, &mut Vec<u8>),
-    ) -> bool {
-        let EncodedBody { content, packed } = body;
-        if self.questions.len() + packed.questions.len() > self.base.bounds.questions {
-            let why = format!("too many questions to the node {}", self.peer.name());
-            self.count_refused(&why);
-            for question in packed.questions {
-                question.refuse(NoReply::Refused);
-            }
-            return false;
-        }
-        let given = packed.addresses.into_iter().map(|passed| self.give(passed));
-        let given: Vec<OwnRef> = given.collect();
-        let refs: Vec<Ref<'_>> = given.iter().map(OwnRef::borrow).collect();
-        let replies = packed.questions.len() as u32;
-        let first = self.base.next_questions(replies.into());
-        self.base.counts.add_asked(replies.into());
-        let frame: &mut Frame = self.sending.frame(self.base.name.as_str());
-        for (number, question) in (first..).zip(packed.questions) {
-            frame.carried.questions.push(number);
-            self.questions.add(number, question, now);
-        }
-        let body = NewBody {
-            replies,
-            first,
-            refs: &refs,
-            content: &content,
-        };
-        put(&body, &mut frame.bytes);
-        frame.entries += 1;
-        true
-    }
-
-    /// Counts a message that was refused.
-    fn count_refused(&self, why: &str) {
-        self.base.counts.add_refused(why);
-        self.peer.traffic().refused_message();
-    }
-
-    /// Exports an address that is sent to the other node, unless the message contains the address
-    /// as a name.
-    fn give(&mut self, passed: Passed) -> OwnRef {
-        let (exported, home) = match passed {
-            Passed::Named(named) => return OwnRef::Named(named),
-            Passed::Exported { exported, home } => (exported, home),
-        };
-        if let Some(slot) = home {
-            return OwnRef::Receivers(slot);
-        }
-        let key = key_of(&*exported);
-        let given = self.base.exports().give(key, exported, self.peer.name());
-        // The second value is dropped when nothing is locked.
-        let (slot, known) = given;
-        drop(known);
-        let frame = self.sending.frame(self.base.name.as_str());
-        frame.carried.slots.push(slot);
-        OwnRef::Senders(slot)
     }
 
     /// Sends waiting frames until too many bytes are under way. If more messages are coming, keeps
@@ -341,10 +214,16 @@ impl Link {
             }
             return;
         }
-        let about = self.about();
         self.sending.is_fresh = false;
-        let sent = self.sending.flush(&self.base, &self.peer, about, is_last);
-        self.session.sent(sent);
+        loop {
+            let about = self.about();
+            let window = self.base.bounds.window;
+            let flushed = (self.sending).flush(&self.base, &self.peer, about, is_last, window);
+            let Flushed { sent, too_large } = flushed;
+            self.session.sent(sent);
+            let Some((frame, max)) = too_large else { break };
+            self.refuse_frame(frame, max);
+        }
         if self.sending.is_fresh {
             self.receiving.told();
         }

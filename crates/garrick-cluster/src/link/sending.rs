@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use crate::base::Base;
 use crate::frame::{HEAD_BYTES, Head, Order, Slot, put_order};
-use crate::options::FRAME_BYTES;
+use crate::options::{FRAME_BYTES, ROOM_BYTES};
 use crate::peer::Peer;
 use crate::transport::Incoming;
 
@@ -101,9 +101,18 @@ pub(super) struct About {
     pub(super) dead: u64,
 }
 
+/// Result of [`Sending::flush`].
+pub(super) struct Flushed {
+    /// Number of waiting bytes that were sent or dropped.
+    pub(super) sent: usize,
+    /// A frame that was dropped because it is larger than the transport allows, and the maximum
+    /// size of a frame. After such a frame, more frames may be waiting.
+    pub(super) too_large: Option<(Frame, usize)>,
+}
+
 impl Frame {
     /// Returns the number of messages, answers and refusals in the frame.
-    fn messages(&self) -> u32 {
+    pub(super) fn messages(&self) -> u32 {
         self.entries - self.orders
     }
 }
@@ -242,17 +251,31 @@ impl Sending {
         self.orders.len()
     }
 
-    /// Sends frames until too many bytes are under way. Also sends the frame that is being filled
-    /// if `closes` is true. Returns the number of waiting bytes that were sent. After a refused
-    /// frame, sends nothing until a frame from the other node arrives, because that node may need
-    /// longer to reconnect.
-    pub(super) fn flush(&mut self, base: &Base, peer: &Peer, about: About, closes: bool) -> usize {
+    /// Sends frames until `window` bytes are under way. Also sends the frame that is being filled
+    /// if `closes` is true. After a refused frame, sends nothing until a frame from the other node
+    /// arrives, because that node may need longer to reconnect. Stops after a frame that is too
+    /// large for the transport, and drops this frame, because the transport would always refuse it.
+    pub(super) fn flush(
+        &mut self,
+        base: &Base,
+        peer: &Peer,
+        about: About,
+        closes: bool,
+        window: usize,
+    ) -> Flushed {
         let mut sent = 0;
-        while self.bytes_under_way < base.bounds.window
+        while self.bytes_under_way < window
             && !self.is_refused()
             && let Some(frame) = self.take_frame(closes)
         {
             let (bytes, number) = (frame.bytes.len(), self.number + 1);
+            // Frames of this size contain refusals, too, which must not be refused themselves.
+            let max = base.transport.max_frame().max(ROOM_BYTES);
+            if bytes > max {
+                sent += frame.charged;
+                let too_large = Some((frame, max));
+                return Flushed { sent, too_large };
+            }
             let messages = frame.messages();
             match self.send(base, peer, about, number, frame.bytes, frame.entries) {
                 Ok(()) => {
@@ -272,7 +295,19 @@ impl Sending {
                 Err(bytes) => self.ready.push_front(Frame { bytes, ..frame }),
             }
         }
-        sent
+        Flushed {
+            sent,
+            too_large: None,
+        }
+    }
+
+    /// Drops all frames that are not sent. Returns the number of their waiting bytes, and the
+    /// number of messages in them.
+    pub(super) fn drop_unsent(&mut self) -> (usize, u64) {
+        let (waiting, (messages, _)) = (self.waiting(), self.open_messages());
+        self.ready.clear();
+        self.open = None;
+        (waiting, messages)
     }
 
     /// Removes and returns the next frame to send. The last frame is still being filled, so it is

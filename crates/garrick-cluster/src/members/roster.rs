@@ -36,9 +36,21 @@ pub(crate) struct Roster {
     /// Time since which each renewal of this node's own record has succeeded without delay. If a
     /// node cannot renew its own record, it cannot tell whether other nodes can renew theirs.
     good_since: Nanos,
+    /// Time of the latest check for silent members. `None` before the first check.
+    checked_at: Option<Nanos>,
 }
 
 impl Roster {
+    /// Records a check for silent members. If the previous check was `within` ago or longer, this
+    /// node was paused, perhaps together with the other members and the store of the records. Then
+    /// it cannot tell whether other members could renew their records.
+    pub(crate) fn checks(&mut self, within: Duration, now: Nanos) {
+        let before = self.checked_at.replace(now);
+        if before.is_some_and(|before| now.saturating_sub(before) >= nanos(within)) {
+            self.is_unsure(now);
+        }
+    }
+
     /// Records that a renewal of this node's own membership has failed or is late.
     pub(crate) fn is_unsure(&mut self, now: Nanos) {
         self.good_since = now;
@@ -90,7 +102,7 @@ impl Roster {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEASE, NodeName, Roster, nanos};
+    use super::{Duration, LEASE, NodeName, Roster, nanos};
 
     #[test]
     fn a_record_is_silent_if_it_did_not_change_while_own_renewals_went_through() {
@@ -111,6 +123,27 @@ mod tests {
         assert_eq!(silent, [(name.clone(), 2)]);
         roster.saw(&name, None, 200);
         assert!(roster.silent(LEASE, 200 + 2 * lease).is_empty());
+    }
+
+    #[test]
+    fn a_node_that_was_paused_does_not_count_the_pause_as_silence() {
+        let (name, lease) = (NodeName::new("a").unwrap(), nanos(LEASE));
+        let within = Duration::from_secs(1);
+        let mut roster = Roster::default();
+        // The clock is not zero at the start, and the first check is no pause.
+        let mut now = 7 * lease;
+        roster.saw(&name, Some((1, 1)), now);
+        for _ in 0..4 {
+            roster.checks(within, now);
+            now += nanos(within) - 1;
+        }
+        assert_eq!(roster.good_since(), 0);
+        // All nodes sleep.
+        now += 100 * lease;
+        roster.checks(within, now);
+        assert!(roster.silent(LEASE, now).is_empty());
+        assert!(roster.silent(LEASE, now + lease - 1).is_empty());
+        assert_eq!(roster.silent(LEASE, now + lease), [(name, 1)]);
     }
 
     #[test]

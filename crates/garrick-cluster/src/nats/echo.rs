@@ -60,7 +60,9 @@ async fn listen(client: Client, subject: Subject) {
                     missing = 0;
                 } else if has_come && missing >= MISSING_MAX {
                     missing = 0;
-                    // Waits if the client has many commands.
+                    // Waits if the client has many commands. If its buffer is full and the server
+                    // takes no data, it handles none, so this attempt and the next ones fail. Then
+                    // the connection ends when the operating system gives it up.
                     let _ = timeout(EVERY, client.force_reconnect()).await;
                 } else {
                     missing += 1;

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use garrick_actor::{Actor, Address, Context, NoReply, SendError};
 use garrick_cluster::{LinkState, Node};
 
-use crate::pair::{Msg, Pair, ready};
+use crate::pair::{Counter, Msg, Much, Pair, ready};
 
 /// Maximum number of bytes that one turn may send to a node. The next constant is the maximum
 /// number of bytes under way to a node.
@@ -40,6 +40,18 @@ impl Actor for Floods {
         };
         assert!(matches!(returned, Msg::Text(text) if text.len() == length));
         self.taken.send(taken).unwrap();
+    }
+}
+
+/// An actor that calls functions, each in one turn.
+struct OneTurn;
+
+impl Actor for OneTurn {
+    type Msg = Box<dyn FnOnce() + Send>;
+    type Outcome = ();
+
+    fn receive(&mut self, call: Self::Msg, _: &mut Context<'_, Self::Msg>) {
+        call();
     }
 }
 
@@ -144,4 +156,217 @@ fn questions_that_are_refused_before_the_other_node_is_known_leave_nothing() {
     pair.run();
     assert!(waits.into_iter().all(|wait| ready(wait) == Some(Ok(7))));
     pair.check();
+}
+
+/// Maximum size of a frame in the tests below. With this maximum, a message has at most 480 KiB,
+/// and so have the messages of a turn.
+const FRAME: usize = 1 << 20;
+
+/// Checks that a turn of the server can answer `questions` questions with texts of `length` bytes
+/// each, send `texts` texts before and after them, and watch an actor `watches` times.
+fn check_turn(questions: u64, length: u64, texts: u64, watches: u64) {
+    let pair = Pair::with_frames_of(FRAME);
+    // The messages of the turn go to a counter of the client.
+    let (near, sums) = (pair.local.spawn(Counter::default()), texts * 2 * 1_000);
+    let asks: Vec<_> = (0..questions)
+        .map(|_| pair.far.ask(Msg::WaitText))
+        .collect();
+    pair.far.send(Msg::Keep(near.clone())).unwrap();
+    pair.run();
+    let much = Much {
+        to: near.clone(),
+        texts,
+        answer: length,
+        watches,
+    };
+    pair.far.send(Msg::Much(much)).unwrap();
+    pair.run();
+    pair.pass(4);
+    for ask in asks {
+        let answer = ready(ask).expect("the turn is over");
+        assert_eq!(answer.map(|text| text.len() as u64), Ok(length));
+    }
+    // `Keep` has added 1.
+    assert_eq!(pair.get(&near), Some(Ok(sums + 1)));
+    for node in [&pair.client, &pair.server] {
+        let sample = node.sample();
+        assert_eq!((sample.losses, sample.refused), (0, 0), "{sample:?}");
+        let link = node.links().remove(0);
+        assert_eq!(
+            (link.frames_waiting, link.bytes_waiting),
+            (0, 0),
+            "{link:?}"
+        );
+    }
+    assert_eq!(pair.spy.refused(), 0);
+    // All messages of the turn are in one frame.
+    let frames = pair.spy.frames("client");
+    let text = b"t".repeat(1_000);
+    let has_text = |frame: &&Vec<u8>| frame.windows(1_000).any(|part| part == text);
+    assert_eq!(frames.iter().filter(has_text).count() as u64, texts.min(1));
+    pair.check();
+}
+
+#[test]
+fn the_answers_of_a_turn_may_be_larger_than_a_frame() {
+    check_turn(1_000, 2_000, 0, 0);
+}
+
+#[test]
+fn large_answers_of_a_turn_come_in_several_frames() {
+    check_turn(10, 400_000, 0, 0);
+}
+
+#[test]
+fn the_messages_of_a_turn_with_many_answers_stay_in_one_frame() {
+    check_turn(1_000, 2_000, 200, 0);
+}
+
+#[test]
+fn the_orders_of_a_turn_may_be_larger_than_a_frame() {
+    check_turn(10, 200_000, 200, 20_000);
+}
+
+#[test]
+fn the_addresses_of_a_message_count_as_part_of_it() {
+    let pair = Pair::with_frames_of(FRAME);
+    // The last one has a large number.
+    let children: Vec<_> = (0..20).flat_map(|_| pair.children(1_000)).collect();
+    let last = children.last().unwrap();
+    // Their places in the message are below the limit, but not together with their numbers.
+    pair.far
+        .send(Msg::KeepAll(vec![last.clone(); 155_000]))
+        .unwrap();
+    pair.run();
+    let sample = pair.client.sample();
+    assert_eq!(sample.refused, 1);
+    let why = sample.refusal.unwrap();
+    assert!(why.contains("with its addresses"), "{why}");
+    pair.far
+        .send(Msg::KeepAll(vec![last.clone(); 30_000]))
+        .unwrap();
+    assert_eq!(pair.get(&pair.far), Some(Ok(0)));
+    assert_eq!(pair.spy.refused(), 0);
+    assert_eq!(pair.client.sample().refused, 1);
+    pair.check();
+}
+
+#[test]
+fn a_frame_that_has_become_too_large_is_dropped_and_the_session_continues() {
+    let pair = Pair::met();
+    let child = pair.children(1).pop().unwrap();
+    let waits = pair.far.ask(Msg::Wait);
+    let large = pair.far.ask(|reply| Msg::Large(300_000, reply));
+    pair.run();
+    assert_eq!(ready(large).map(|text| text.unwrap().len()), Some(300_000));
+    // As if the transport had connected to another server.
+    pair.spy.limit(100_000);
+    let (small, large) = (
+        pair.far.ask(Msg::Get),
+        pair.far.ask(|reply| Msg::Large(300_000, reply)),
+    );
+    pair.run();
+    assert_eq!(ready(large), Some(Err(NoReply::Refused)));
+    assert_eq!(ready(small), Some(Ok(1)));
+    let why = pair.server.sample().refusal.unwrap();
+    assert!(
+        why.contains("the transport carries at most 100000 bytes"),
+        "{why}"
+    );
+    // A message, with a question and an address, in a frame with a watch.
+    let (told, heard) = channel();
+    let turn = pair.local.spawn(OneTurn);
+    let (far, kept) = (pair.far.clone(), pair.counter.clone());
+    let sends = Box::new(move || {
+        far.send(Msg::Text("x".repeat(200_000))).unwrap();
+        far.send(Msg::Keep(kept)).unwrap();
+        told.send(far.ask(Msg::Get)).unwrap();
+    });
+    turn.send(sends).unwrap();
+    pair.run();
+    assert_eq!(ready(heard.recv().unwrap()), Some(Err(NoReply::Refused)));
+    let sample = pair.client.sample();
+    assert_eq!((sample.exported, sample.losses), (0, 0), "{sample:?}");
+    assert!(sample.refused > 0);
+    assert_eq!(pair.get(&child), Some(Ok(0)));
+    pair.counter.send(Msg::Answer(7)).unwrap();
+    pair.run();
+    assert_eq!(ready(waits), Some(Ok(7)));
+    assert_eq!(pair.spy.refused(), 0);
+    pair.pass(30);
+    assert_eq!(pair.client.sample().losses, 0);
+    let link = pair.client.links().remove(0);
+    assert_eq!(
+        (link.frames_waiting, link.bytes_waiting),
+        (0, 0),
+        "{link:?}"
+    );
+    pair.check();
+}
+
+/// Maximum size of a frame that contains only small parts.
+const SMALL_FRAME: usize = 40 << 10;
+
+fn check_frames_are_small(pair: &Pair, to: &str) {
+    let frames = pair.spy.frames(to);
+    let largest = frames.iter().map(Vec::len).max();
+    assert!(
+        largest.is_some_and(|bytes| bytes <= SMALL_FRAME),
+        "{largest:?}"
+    );
+}
+
+#[test]
+fn many_refusals_come_in_small_frames() {
+    let pair = Pair::met();
+    let nobody: Address<Msg> = pair.client.service("server", "nobody").unwrap();
+    // They come in one frame.
+    let (told, heard) = channel();
+    let turn = pair.local.spawn(OneTurn);
+    let ask = move || told.send(nobody.ask(Msg::Wait)).unwrap();
+    turn.send(Box::new(move || (0..40_000).for_each(|_| ask())))
+        .unwrap();
+
+    pair.run();
+    let asks: Vec<_> = heard.iter().collect();
+    assert_eq!(asks.len(), 40_000);
+    let is_refused = |ask| ready(ask) == Some(Err(NoReply::Refused));
+    assert!(asks.into_iter().all(is_refused));
+    check_frames_are_small(&pair, "client");
+    pair.check();
+}
+
+#[test]
+fn many_orders_that_have_waited_come_in_small_frames() {
+    let pair = Pair::met();
+    let children: Vec<_> = (0..40).flat_map(|_| pair.children(1_000)).collect();
+    drop(children);
+    pair.pass(10);
+    assert_eq!(pair.server.sample().exported, 0);
+    check_frames_are_small(&pair, "server");
+    pair.check();
+}
+
+#[test]
+fn a_transport_that_carries_only_tiny_frames_ends_the_session() {
+    let pair = Pair::met();
+    let asks: Vec<_> = (0..10_000).map(|_| pair.far.ask(Msg::WaitText)).collect();
+    pair.run();
+    // Smaller than a frame of refusals.
+    pair.spy.limit(200);
+    let much = Much {
+        to: pair.counter.clone(),
+        texts: 0,
+        answer: 100,
+        watches: 0,
+    };
+    pair.counter.send(Msg::Much(much)).unwrap();
+    pair.run();
+    assert_eq!(pair.server.sample().refused, 10_000);
+    assert!(pair.spy.refused() > 0);
+    pair.pass(30);
+    assert_eq!(pair.server.sample().losses, 1);
+    let is_lost = |ask| ready(ask) == Some(Err(NoReply::NodeLost));
+    assert!(asks.into_iter().all(is_lost));
+    pair.check_links();
 }

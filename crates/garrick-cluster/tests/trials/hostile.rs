@@ -171,6 +171,27 @@ fn a_small_frame_with_many_replies_has_small_answers() {
 }
 
 #[test]
+fn an_address_in_a_message_is_decoded_once() {
+    let pair = Pair::met();
+    let all = || Msg::KeepAll(vec![pair.counter.clone(); 2]);
+    pair.far.send(all()).unwrap();
+    pair.run();
+    let sample = pair.server.sample();
+    assert_eq!((sample.delivered, sample.refused), (2, 0));
+    // The message ends with the number of addresses, and their indices. A small number has one
+    // byte, which is twice the number plus 1.
+    let mut frames = pair.spy.frames("server").into_iter();
+    let mut frame = frames.find(|frame| frame.ends_with(&[5, 1, 3])).unwrap();
+    *frame.last_mut().unwrap() = 1;
+    pair.inject(Forged::of(frame).with(NUMBER, 100).sign());
+    let sample = pair.server.sample();
+    assert_eq!((sample.delivered, sample.refused), (2, 1));
+    let why = sample.refusal.unwrap();
+    assert!(why.contains("no such address"), "{why}");
+    pair.check();
+}
+
+#[test]
 fn losses_that_are_told_many_times_have_small_answers() {
     let mut entries = Vec::new();
     for watch in 1..=1_000 {

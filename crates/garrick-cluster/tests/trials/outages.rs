@@ -136,3 +136,21 @@ fn a_node_that_leaves_in_an_outage_leaves() {
     assert_eq!(pair.server.sample().losses, 1);
     pair.check_links();
 }
+
+#[test]
+fn a_node_that_leaves_while_its_window_is_full_is_noticed_at_once() {
+    let pair = Pair::met();
+    // Confirmations do not arrive.
+    pair.spy.cut(&["client"]);
+    for _ in 0..20 {
+        pair.far.send(Msg::Text("x".repeat(500_000))).unwrap();
+    }
+    pair.run();
+    let delivered = pair.server.sample().delivered;
+    assert!((5..20).contains(&delivered), "the window is not full");
+    pair.client.leave();
+    pair.run();
+    let sample = pair.server.sample();
+    assert_eq!((sample.losses, sample.delivered), (1, delivered));
+    pair.check_links();
+}

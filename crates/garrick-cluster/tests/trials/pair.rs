@@ -30,6 +30,25 @@ pub(crate) enum Msg {
     Children(u64, Reply<Vec<Address<Msg>>>),
     /// Asks for the addresses of this number of new counters, and keeps the counters.
     Keeps(u64, Reply<Vec<Address<Msg>>>),
+    /// Request to keep some of these addresses.
+    KeepAll(Vec<Address<Msg>>),
+    /// A question that the counter keeps until it is asked for texts.
+    WaitText(Reply<String>),
+    /// Request to do much in one turn.
+    Much(Much),
+}
+
+/// Request to send texts of 1,000 bytes to an address, to answer all questions for texts with texts
+/// of this number of bytes, and to send the same texts again. So the turn sends messages before and
+/// after the answers.
+#[derive(Wire)]
+#[wire(name = "test.Much", context = Carrier)]
+pub(crate) struct Much {
+    pub(crate) to: Address<Msg>,
+    pub(crate) texts: u64,
+    pub(crate) answer: u64,
+    /// Watches the address this number of times before the last texts.
+    pub(crate) watches: u64,
 }
 
 /// A counter that keeps addresses and questions.
@@ -38,9 +57,27 @@ pub(crate) struct Counter {
     sum: u64,
     kept: Vec<Address<Msg>>,
     questions: Vec<Reply<u64>>,
+    texts: Vec<Reply<String>>,
 }
 
 impl Counter {
+    /// Sends messages, answers, watches and messages in one turn.
+    fn much(&mut self, much: &Much, cx: &Context<'_, Msg>) {
+        let send = || {
+            for _ in 0..much.texts {
+                cx.send(&much.to, Msg::Text("t".repeat(1_000))).unwrap();
+            }
+        };
+        send();
+        for reply in self.texts.drain(..) {
+            reply.send("x".repeat(much.answer as usize));
+        }
+        for _ in 0..much.watches {
+            much.to.watch(|_| ());
+        }
+        send();
+    }
+
     fn children(count: u64, cx: &Context<'_, Msg>) -> Vec<Address<Msg>> {
         (0..count).map(|_| cx.spawn(Self::default())).collect()
     }
@@ -74,6 +111,9 @@ impl Actor for Counter {
                 self.kept.extend(children.iter().cloned());
                 reply.send(children);
             }
+            Msg::KeepAll(addresses) => self.kept.extend(addresses.into_iter().take(10)),
+            Msg::WaitText(reply) => self.texts.push(reply),
+            Msg::Much(much) => self.much(&much, cx),
         }
     }
 }
@@ -101,7 +141,18 @@ pub(crate) struct Pair {
 impl Pair {
     /// Creates two nodes that have not met.
     pub(crate) fn new() -> Self {
-        let (clock, spy) = (ByHand::new(), Spy::default());
+        Self::on(Spy::default())
+    }
+
+    /// Creates two nodes on a network that refuses frames of more than `max_frame` bytes.
+    pub(crate) fn with_frames_of(max_frame: usize) -> Self {
+        let spy = Spy::default();
+        spy.limit(max_frame);
+        Self::on(spy)
+    }
+
+    fn on(spy: Spy) -> Self {
+        let clock = ByHand::new();
         let local = System::builder().world(clock.clone()).local().unwrap();
         let handle = local.handle();
         let server = Node::join(&handle, spy.clone(), "test", "server").unwrap();

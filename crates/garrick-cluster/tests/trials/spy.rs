@@ -21,6 +21,8 @@ pub(crate) struct Spy {
     cut: Arc<Mutex<Vec<&'static str>>>,
     /// Minimum size in bytes of the frames that the network refuses.
     refuses: Arc<Mutex<Option<usize>>>,
+    /// Maximum size of a frame in bytes. `None` if there is no maximum.
+    max_frame: Arc<Mutex<Option<usize>>>,
     /// Number of frames that were refused.
     refused: Arc<AtomicUsize>,
     /// Delayed frames. `None` if frames are not delayed.
@@ -36,6 +38,11 @@ impl Spy {
     /// Refuses frames of at least `from` bytes from now on, and only these frames.
     pub(crate) fn refuse(&self, from: Option<usize>) {
         *self.refuses.lock().unwrap() = from;
+    }
+
+    /// Sets the maximum size of a frame. Larger frames are refused.
+    pub(crate) fn limit(&self, max_frame: usize) {
+        *self.max_frame.lock().unwrap() = Some(max_frame);
     }
 
     /// Returns the number of frames that were refused.
@@ -89,9 +96,14 @@ impl Transport for Spy {
         self.net.leave(name, life);
     }
 
+    fn max_frame(&self) -> usize {
+        self.max_frame.lock().unwrap().unwrap_or(usize::MAX)
+    }
+
     fn send(&self, to: &NodeName, frame: Incoming) -> bool {
         let refuses = *self.refuses.lock().unwrap();
-        if refuses.is_some_and(|from| frame.bytes() >= from) {
+        let is_refused = refuses.is_some_and(|from| frame.bytes() >= from);
+        if is_refused || frame.bytes() > self.max_frame() {
             self.refused.fetch_add(1, Relaxed);
             return false;
         }

@@ -11,7 +11,8 @@ use crate::members::own::Own;
 use crate::placement::News;
 
 /// Maximum time for which a leaving node sends its waiting messages to other nodes. This limit is
-/// longer than the 10 s for which a message can wait.
+/// longer than the 10 s for which a message can wait. Also the maximum time for which a draining
+/// node waits for a valid lease.
 const CLOSES_WITHIN: Duration = Duration::from_secs(12);
 
 /// Maximum time for which a leaving node waits until its links have sent everything. Without this
@@ -59,6 +60,21 @@ impl Placer {
         } else if regions.is_empty() {
             *until = now.saturating_add(nanos(SENDS_WITHIN)).min(*until);
             let _ = cx.send_after(CLOSES_LOOK, &me, PlacerMsg::Look);
+        }
+    }
+
+    /// Ends the membership of a draining node that has had no valid lease for [`CLOSES_WITHIN`].
+    /// Such a node can hand no shards over: other nodes have taken them, or will take them.
+    pub(super) fn leave_if_cut_off(&mut self, cx: &Context<'_, PlacerMsg>) {
+        let now = cx.lease_now();
+        let waits = self.own.is_draining && matches!(self.exit, Exit::No);
+        if !waits || self.own.may_act(now) {
+            self.cut_off_since = None;
+            return;
+        }
+        let since = *self.cut_off_since.get_or_insert(now);
+        if now.saturating_sub(since) >= nanos(CLOSES_WITHIN) {
+            let _ = cx.send(&cx.address(), PlacerMsg::Leave);
         }
     }
 

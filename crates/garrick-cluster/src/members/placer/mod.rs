@@ -36,7 +36,8 @@ const BEAT_TICKS: u64 = 4;
 /// at least one fenced kind (a kind whose journals refuse events of earlier owners).
 const FENCED_BEAT_TICKS: u64 = 2;
 
-/// Time without an answer after which a renewal counts as late.
+/// Time without an answer after which a renewal counts as late. Also the time between two checks
+/// for silent members after which this node counts as paused.
 const RENEWED_WITHIN: Duration = Duration::from_secs(1);
 
 /// Time without an answer after which a read or a change of records is tried again.
@@ -138,6 +139,9 @@ pub(crate) struct Placer {
     hosts: (u64, Nanos),
     /// Callers that wait until the membership has ended.
     waiters: Vec<Reply<()>>,
+    /// Time since which this node is draining and has no valid lease, at each beat. `None` if the
+    /// node is not draining or has a valid lease.
+    cut_off_since: Option<Nanos>,
     exit: Exit,
 }
 
@@ -169,6 +173,7 @@ impl Placer {
             renews_again: false,
             hosts: (0, 0),
             waiters: Vec::new(),
+            cut_off_since: None,
             exit: Exit::No,
         }
     }
@@ -180,6 +185,7 @@ impl Placer {
     /// Renews the record of this node, checks for silent members, and updates the owners of shards.
     fn beat(&mut self, cx: &Context<'_, PlacerMsg>) {
         let now = cx.lease_now();
+        self.roster.checks(RENEWED_WITHIN, now);
         let is_late = self.own.is_late(RENEWED_WITHIN, now);
         if is_late {
             self.roster.is_unsure(now);
@@ -204,6 +210,7 @@ impl Placer {
         }
         self.look_for_silent(cx);
         self.publish_standings(is_due, cx);
+        self.leave_if_cut_off(cx);
         let _ = cx.send_after(TICK, &cx.address(), PlacerMsg::Beat);
     }
 
