@@ -151,7 +151,9 @@ fn a_running_pipeline_shows_its_stages_and_channels() {
 
 #[test]
 fn a_healthy_pipeline_has_a_bottleneck_and_no_alerts() {
-    let pipeline = Pipeline::start(&["--telemetry", ":0"]);
+    // The channels have room for the messages of a tenth of a second. With smaller ones, the worker
+    // would mostly wait until the logger gets a core, if other programs take most of the cores.
+    let pipeline = Pipeline::start(&["--telemetry", ":0", "--capacity", "4194304"]);
     let began = Instant::now();
     // Longer than the time after which a channel that is full causes an alert.
     let snapshot = loop {
@@ -164,8 +166,7 @@ fn a_healthy_pipeline_has_a_bottleneck_and_no_alerts() {
         if snapshot.uptime > 7.0 && is_named {
             break snapshot;
         }
-        // While other programs take most of the cores, no stage is busy enough.
-        assert!(began.elapsed() < 5 * GUARD, "{:?}", snapshot.pipelines);
+        assert!(began.elapsed() < GUARD, "{:?}", snapshot.pipelines);
     };
     let [line] = &*snapshot.pipelines else {
         panic!("one pipeline: {:?}", snapshot.pipelines);
