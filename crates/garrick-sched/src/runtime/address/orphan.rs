@@ -30,31 +30,48 @@ thread_values! {
 ///
 /// # Safety
 /// The cell has no owner and no references, and is not used again.
+#[inline(always)]
 pub(super) unsafe fn drop_orphan(cell: CellPtr) {
     let depth = DEPTH.get();
-    if depth >= DEPTH_MAX {
-        // At the end of the thread, the list may be gone.
-        let kept = WAITING.try_with(|waiting| waiting.borrow_mut().push(cell));
-        if kept.is_ok() {
-            return;
-        }
+    if depth >= DEPTH_MAX && is_kept(cell) {
+        return;
     }
     DEPTH.set(depth + 1);
-    // SAFETY: by contract.
-    unsafe { drop_now(cell) };
-    while depth + 1 == DEPTH_MAX
-        && let Ok(Some(next)) = WAITING.try_with(|waiting| waiting.borrow_mut().pop())
-    {
-        // SAFETY: by the contract of the call that has put it there.
+    let mut next = cell;
+    loop {
+        // SAFETY: by contract, also of the calls that have put cells into the list.
         unsafe { drop_now(next) };
+        if depth + 1 < DEPTH_MAX {
+            break;
+        }
+        let Some(waiting) = take_waiting() else {
+            break;
+        };
+        next = waiting;
     }
     DEPTH.set(depth);
+}
+
+/// Puts a cell into the list of the cells that the innermost drop must still drop. Returns false if
+/// the list is gone, because the thread ends.
+#[cold]
+fn is_kept(cell: CellPtr) -> bool {
+    let kept = WAITING.try_with(|waiting| waiting.borrow_mut().push(cell));
+    kept.is_ok()
+}
+
+/// Takes a cell out of the list of the cells that the innermost drop must still drop.
+#[cold]
+fn take_waiting() -> Option<CellPtr> {
+    let next = WAITING.try_with(|waiting| waiting.borrow_mut().pop());
+    next.ok().flatten()
 }
 
 /// Drops the value in a cell that has no owner, and frees the cell.
 ///
 /// # Safety
 /// The requirements of [`drop_orphan`] apply.
+#[inline(always)]
 unsafe fn drop_now(cell: CellPtr) {
     // SAFETY: by contract.
     unsafe {
