@@ -129,8 +129,9 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     -> Arrived<M>;
 
     /// Called when the actor has handled a message, in the same turn. If the way still has messages
-    /// or is closed, the actor must get another arrival, even if the turn is undone.
-    fn handled(&mut self, cx: &Context<'_, Self::Arrival>);
+    /// or is closed, the actor must get another arrival, even if the turn is undone. `commits` is
+    /// true if the turn will certainly commit.
+    fn handled(&mut self, commits: bool, cx: &Context<'_, Self::Arrival>);
 
     /// Closes the mailbox: accepts no more messages, because the actor has been asked to stop. The
     /// messages that are stored now are still handled.
@@ -182,8 +183,10 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
                 Some(actor) => {
                     let turn = cx.turn().seen_as(&front);
                     let outcome = actor.receive(message, &mut Context::new(&turn));
-                    self.way.handled(cx);
-                    outcome.into_next()
+                    let next = outcome.into_next();
+                    let commits = next == Next::Continue && !A::COMMITS_LATER;
+                    self.way.handled(commits, cx);
+                    next
                 }
                 None => Next::Stop,
             },

@@ -7,9 +7,9 @@
 //! sends itself the next `Go`. The next `Go` arrives after the turn, and so behind all messages
 //! that have arrived in the meantime.
 //!
-//! A turn that is undone discards what it has sent. So the `Go` is sent as the answer to a
-//! [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead, which has
-//! the same effect.
+//! A turn that is undone discards what it has sent. So the `Go` of a turn that may be undone is the
+//! answer to a [`Reply`]: if the turn is undone, the actor gets the refusal of the answer instead,
+//! which has the same effect.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -100,11 +100,17 @@ struct Highest<M> {
 }
 
 impl<M: Send + 'static> Highest<M> {
-    /// Sends a `Go` to the actor, unless one is on its way. The `Go` arrives even if this turn is
-    /// undone.
-    fn go(&mut self, cx: &Context<'_, Ranked<M>>) {
-        if !self.goes {
-            self.goes = true;
+    /// Sends a `Go` to the actor, unless one is on its way. If `commits` is false, the `Go` arrives
+    /// even if this turn is undone.
+    fn go(&mut self, commits: bool, cx: &Context<'_, Ranked<M>>) {
+        if self.goes {
+            return;
+        }
+        self.goes = true;
+        if commits {
+            // The actor runs this turn, so it has not stopped.
+            let _ = cx.send(&cx.address(), Ranked::Go);
+        } else {
             Reply::<()>::to_task(cx.address(), |_| Ranked::Go).send(());
         }
     }
@@ -118,7 +124,7 @@ impl<M: Send + 'static> Highest<M> {
             front,
         });
         self.count += 1;
-        self.go(cx);
+        self.go(true, cx);
     }
 }
 
@@ -142,9 +148,9 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
         }
     }
 
-    fn handled(&mut self, cx: &Context<'_, Ranked<M>>) {
+    fn handled(&mut self, commits: bool, cx: &Context<'_, Ranked<M>>) {
         if !self.heap.is_empty() || self.is_closed {
-            self.go(cx);
+            self.go(commits, cx);
         }
     }
 

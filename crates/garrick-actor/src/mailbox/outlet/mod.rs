@@ -95,7 +95,7 @@ impl<M: Send + 'static> Way<M> for Outward<M> {
     }
 
     /// Does nothing: no actor handles the messages.
-    fn handled(&mut self, _: &Context<'_, Held<M>>) {}
+    fn handled(&mut self, _: bool, _: &Context<'_, Held<M>>) {}
 
     fn is_message(_: &Held<M>) -> bool {
         true
