@@ -27,6 +27,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::trouble::{DeadLetters, RecentFailure, Supervision};
+use crate::window::{At, Spread};
 pub use cluster::{KindStatus, LinkState, LinkStatus, MemberState, MemberStatus, OwnMember};
 
 /// The state of a process at one moment.
@@ -718,9 +719,16 @@ impl Histogram {
         }
     }
 
-    /// Sets the percentiles and the maximum to those of the values in the time window. `counts`
-    /// contains the number of these values in each bucket.
-    pub(crate) fn estimate(&mut self, counts: &[u64]) {
+    /// Records the counts in `recent`, and sets the percentiles and the maximum to those of the
+    /// values in the time window.
+    pub(crate) fn estimate(&mut self, recent: &mut Spread, at: At) {
+        let counts = recent.push(at, &self.counts);
+        self.estimate_from(&counts);
+    }
+
+    /// Sets the percentiles and the maximum to those of the values that `counts` contains: the
+    /// number of values in each bucket.
+    fn estimate_from(&mut self, counts: &[u64]) {
         self.p50 = self.percentile(counts, 0.5);
         self.p99 = self.percentile(counts, 0.99);
         self.max = self.largest(counts);
@@ -765,7 +773,7 @@ mod tests {
 
     fn estimated(limits: &[f64], counts: &[u64]) -> Histogram {
         let mut histogram = Histogram::new(limits.into(), counts.to_vec(), 0.0);
-        histogram.estimate(counts);
+        histogram.estimate_from(counts);
         histogram
     }
 

@@ -128,9 +128,10 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
 
-    /// Called when the actor has handled a message, in the same turn. If the way still has messages
-    /// or is closed, the actor must get another arrival, even if the turn is undone. `commits` is
-    /// true if the turn will certainly commit.
+    /// Called when the actor has handled a message, in the same turn. `commits` is true if the turn
+    /// will certainly commit. If the way still has messages, the actor must get another arrival,
+    /// even if the turn is undone. If the way is closed, the actor must also get one if the turn
+    /// may be undone, because it does not stop in this turn.
     fn handled(&mut self, commits: bool, cx: &Context<'_, Self::Arrival>);
 
     /// Closes the mailbox: accepts no more messages, because the actor has been asked to stop. The

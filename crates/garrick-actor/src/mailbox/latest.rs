@@ -224,8 +224,8 @@ impl<M: Send + 'static> Way<M> for Oldest<M> {
         })
     }
 
-    fn handled(&mut self, _: bool, cx: &Context<'_, Order<M>>) {
-        if self.shared.lock().is_over {
+    fn handled(&mut self, commits: bool, cx: &Context<'_, Order<M>>) {
+        if !commits && self.shared.lock().is_over {
             // The answer to a reply arrives even if this turn is undone.
             Reply::<()>::to_task(cx.address(), |_| Order::Close).send(());
         }

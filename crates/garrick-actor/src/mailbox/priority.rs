@@ -149,7 +149,7 @@ impl<M: Send + 'static> Way<M> for Highest<M> {
     }
 
     fn handled(&mut self, commits: bool, cx: &Context<'_, Ranked<M>>) {
-        if !self.heap.is_empty() || self.is_closed {
+        if !self.heap.is_empty() || self.is_closed && !commits {
             self.go(commits, cx);
         }
     }

@@ -168,8 +168,7 @@ fn node_of_stage(source: u64, stage: StageReading, track: &mut Track, at: At) ->
 /// Returns the histogram with the percentiles of the values in the window.
 fn estimated(histogram: Option<Histogram>, recent: &mut Spread, at: At) -> Option<Histogram> {
     let mut histogram = histogram?;
-    let counts = recent.push(at, &histogram.counts);
-    histogram.estimate(&counts);
+    histogram.estimate(recent, at);
     Some(histogram)
 }
 

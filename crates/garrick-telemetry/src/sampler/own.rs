@@ -49,8 +49,7 @@ fn add_rates(metric: &mut Metric, past: &mut Vec<Past>, at: At) {
         past.values.push(at.pace, at.now, series.value as u64);
         series.rate = past.values.rate();
         if let Some(histogram) = &mut series.histogram {
-            let counts = past.counts.push(at, &histogram.counts);
-            histogram.estimate(&counts);
+            histogram.estimate(&mut past.counts, at);
         }
     }
 }
