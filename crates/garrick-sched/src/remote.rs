@@ -222,6 +222,10 @@ impl Remote {
     /// belong to the worker any more.
     pub(crate) fn release(home: Home) {
         let remote = Self::of(home);
+        debug_assert!(
+            !remote.ready.has_some(),
+            "the next worker would find envelopes or a mark of this one"
+        );
         *remote.place() = None;
         pool::leave(home);
         with_numbers(|(free, _)| free.push(home.number()));

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
+use crate::remote::Remote;
 use crate::runtime::address::Address;
-use crate::runtime::sponsor::rescue::visit_in_model;
+use crate::runtime::sponsor::rescue::{lend_in_model, visit_in_model};
 use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -409,5 +410,25 @@ fn loom_a_visit_that_outlasts_its_loan_is_continued_in_the_next_loan() {
         drop((owner, other, task));
         end(&shared, left);
         assert_eq!(alive.count(), 0);
+    });
+}
+
+/// A worker closes while another thread lends its cells. No mark is left for the next worker with
+/// the same number.
+#[test]
+fn loom_a_worker_that_closes_leaves_no_mark() {
+    check_with(2, || {
+        let (shared, handle, left) = two_workers();
+        drop(handle);
+        let lender = {
+            let shared = shared.clone();
+            spawn(move || lend_in_model(&shared))
+        };
+        end(&shared, left);
+        lender.join().unwrap();
+        for &home in &shared.homes {
+            assert!(!Remote::of(home).ready.has_some(), "a mark is left");
+        }
+        assert!(!shared.signal().is_lent(), "a loan is left");
     });
 }

@@ -651,6 +651,13 @@ impl Shared {
     }
 }
 
+/// Lends the cells of the first worker of a sponsor, on a thread of a loom model.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn lend_in_model(shared: &Shared) {
+    let (crew, seat) = shared.place_of(0);
+    crew.lend(seat, shared);
+}
+
 /// Runs the second worker of a sponsor on a thread of a loom model, and calls `before`. Then lends
 /// the cells of the first worker, and lets the second worker run them. Returns true if cells were
 /// lent.

@@ -71,8 +71,12 @@ impl Worker {
         true
     }
 
-    /// Releases the number of the worker, after all its cells were closed.
+    /// Releases the number of the worker, after all its cells were closed. Other threads must not
+    /// find the worker any more.
     pub(super) fn leave(self: Box<Self>) {
+        // A thread may have set the mark LENT just before it could no longer find this worker. The
+        // next worker with this number must not get the mark.
+        self.end_loan();
         let home = self.home;
         // Dropping the driver is foreign code. So is dropping the sponsor's world, reporter and
         // attachment, if this is their last owner.

@@ -417,7 +417,7 @@ impl Worker {
 
     /// Takes back the cells that this worker has lent to other workers. After this call, no cells
     /// are lent until the worker stores the next cell to run in [`Shown`].
-    fn end_loan(&self) {
+    pub(crate) fn end_loan(&self) {
         self.shown.name_none_and_fence();
         while self.remote.ready.is_lent() {
             self.timers.watched_from(None);
