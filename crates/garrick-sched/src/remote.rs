@@ -9,7 +9,7 @@ use crossbeam_utils::CachePadded;
 use garrick_core::prim::{
     Mutex, MutexGuard,
     atomic::{Ordering::SeqCst, fence},
-    unmodelled::{AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicUsize, Relaxed},
+    unmodelled::{AcqRel, Acquire, AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Relaxed},
 };
 
 use crate::cell::{Envelope, Home, Notice, Ready};
@@ -46,12 +46,48 @@ pub(crate) struct Remote {
     /// may run this worker. The thread that asks one of these questions must not run the worker
     /// itself. After these questions, a thread that asks may run the worker again.
     spared: AtomicUsize,
+    /// Number of workers that have had this number before. Wraps around.
+    generation: AtomicU32,
     /// The gate of this worker's cells, or null if there is none. A gate can refuse messages from
     /// threads outside of the worker's group (sponsor).
     gate: AtomicPtr<Gate>,
     /// The gate, which can refuse messages from other threads. Used only if this `Remote` belongs
     /// to a gate instead of a worker.
     own_gate: Gate,
+}
+
+/// Identifies a worker or gate among all that have had its number since the process has started.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Holder {
+    /// 0 for [`Home::NOBODY`].
+    number: u16,
+    generation: u32,
+}
+
+impl Holder {
+    pub(crate) const NOBODY: Self = Self {
+        number: 0,
+        generation: 0,
+    };
+
+    /// Returns the worker or gate that has the number of `home` now.
+    #[inline]
+    pub(crate) fn of(home: Home) -> Self {
+        if home == Home::NOBODY {
+            return Self::NOBODY;
+        }
+        Self {
+            number: home.number(),
+            generation: Remote::of(home).generation.load(Relaxed),
+        }
+    }
+
+    /// Returns the home of the worker or gate. Returns `None` if it no longer exists, and for
+    /// `NOBODY`.
+    pub(crate) fn home(self) -> Option<Home> {
+        let home = (self.number != 0).then(|| Home::new(self.number))?;
+        (Self::of(home) == self).then_some(home)
+    }
 }
 
 /// The crew: the group of threads (hands) that run the workers of one sponsor. The type that
@@ -227,6 +263,9 @@ impl Remote {
             "the next worker would find envelopes or a mark of this one"
         );
         *remote.place() = None;
+        // Relaxed: the lock of the numbers publishes it to the next worker.
+        let generation = remote.generation.load(Relaxed);
+        remote.generation.store(generation.wrapping_add(1), Relaxed);
         pool::leave(home);
         with_numbers(|(free, _)| free.push(home.number()));
     }
@@ -253,7 +292,7 @@ impl Remote {
         has_guests: bool,
         is_unwatched: bool,
     ) {
-        self.set_unwatched(is_unwatched);
+        self.is_unwatched.store(is_unwatched, Relaxed);
         self.has_guests.store(has_guests, Relaxed);
         self.spared.store(0, Relaxed);
         self.gate.store(std::ptr::null_mut(), Relaxed);
@@ -350,10 +389,18 @@ impl Remote {
         }
     }
 
-    /// Sets `is_unwatched`. If `is_unwatched` is true, a push wakes a thread that checks for stuck
-    /// workers, even though a thread runs this worker.
-    pub(crate) fn set_unwatched(&self, is_unwatched: bool) {
-        self.is_unwatched.store(is_unwatched, Relaxed);
+    /// Sets `is_unwatched`, if this `Remote` still belongs to `crew` (a group of threads). If
+    /// `is_unwatched` is true, a push wakes a thread that checks for stuck workers, even though a
+    /// thread runs this worker.
+    pub(crate) fn set_unwatched<C>(&self, crew: &C, is_unwatched: bool) {
+        let place = self.place();
+        // Another crew may have got the number of the worker since the caller has read it. The lock
+        // is held until the value is stored, so that no crew gets the number meanwhile.
+        if let Some(place) = &*place
+            && Arc::as_ptr(&place.crew).cast() == std::ptr::from_ref(crew)
+        {
+            self.is_unwatched.store(is_unwatched, Relaxed);
+        }
     }
 
     #[cold]
@@ -404,5 +451,57 @@ impl fmt::Debug for Remote {
         f.debug_struct("Remote")
             .field("ready", &self.ready)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(garrick_loom)))]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl Serve for Nobody {
+        fn hand_over(&self, _: usize) {}
+
+        fn wake_visitor(&self) {}
+
+        fn call_watch(&self) {}
+
+        fn is_this_thread(&self) -> bool {
+            false
+        }
+    }
+
+    /// Claims the number of a worker for a crew, and releases it.
+    fn claim_and_release() -> (Home, Arc<Nobody>, Holder) {
+        let (home, crew) = (Remote::claim().unwrap(), Arc::new(Nobody));
+        Remote::of(home).set_place(&crew, 0, false, true);
+        let holder = Holder::of(home);
+        assert_eq!(holder.home(), Some(home));
+        Remote::release(home);
+        (home, crew, holder)
+    }
+
+    #[test]
+    fn a_crew_that_has_lost_its_number_does_not_change_the_next_worker() {
+        loop {
+            let (before, old, holder) = claim_and_release();
+            let (home, new) = (Remote::claim().unwrap(), Arc::new(Nobody));
+            let remote = Remote::of(home);
+            remote.set_place(&new, 0, false, true);
+            // Another test may have claimed the number.
+            let is_same = home == before;
+            if is_same {
+                assert_eq!(holder.home(), None, "another worker has the number");
+                remote.set_unwatched(&*old, false);
+                assert!(remote.is_unwatched.load(Relaxed));
+                remote.set_unwatched(&*new, false);
+                assert!(!remote.is_unwatched.load(Relaxed));
+            }
+            Remote::release(home);
+            if is_same {
+                return;
+            }
+        }
     }
 }

@@ -2,13 +2,17 @@
 //! place together.
 #![forbid(unsafe_code)]
 
+use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use garrick_sched::{Address, Ending, Flow, Here, NoReply, Reply, Sponsor, StartError, Task, Turn};
+use garrick_sched::{
+    Address, Ending, Flow, Here, Nanos, NoReply, RealWorld, Reply, Sponsor, StartError, Task,
+    ThreadSpec, Turn, World,
+};
 use garrick_testkit::{HANGS_AFTER, ends, wait};
 
 /// A function to run in a turn.
@@ -691,5 +695,109 @@ fn a_sponsor_ends_although_a_turn_has_just_asked_a_task_of_its_own_worker() {
             sponsor.shutdown_now();
             assert_eq!(answer.try_recv(), Ok(Err(NoReply::Dropped)));
         }
+    });
+}
+
+/// A world that cannot start the first spare thread. It reports the attempt, and fails when it is
+/// told to. It records the names of the spare threads that it has started.
+struct Poor {
+    real: Arc<dyn World>,
+    first: Mutex<Option<(Sender<()>, Receiver<()>)>>,
+    started: Arc<Mutex<Vec<String>>>,
+}
+
+impl World for Poor {
+    fn now(&self) -> Nanos {
+        self.real.now()
+    }
+
+    fn seed(&self) -> u64 {
+        self.real.seed()
+    }
+
+    fn spawn_thread(
+        &self,
+        spec: ThreadSpec,
+        body: Box<dyn FnOnce() + Send>,
+    ) -> io::Result<thread::JoinHandle<()>> {
+        let is_spare = spec.name.contains("-spare-");
+        let first = is_spare.then(|| self.first.lock().unwrap().take());
+        if let Some((tries, fails)) = first.flatten() {
+            tries.send(()).unwrap();
+            fails.recv_timeout(HANGS_AFTER).unwrap();
+            return Err(io::Error::other("no more threads"));
+        }
+        if is_spare {
+            self.started.lock().unwrap().push(spec.name.clone());
+        }
+        self.real.spawn_thread(spec, body)
+    }
+}
+
+#[test]
+fn a_spare_thread_that_fails_to_start_leaves_its_number_to_the_next() {
+    ends(|| {
+        let ((tries, tried), (fail, fails)) = (channel(), channel());
+        let started = Arc::new(Mutex::new(Vec::new()));
+        let world = Poor {
+            real: RealWorld::shared(),
+            first: Mutex::new(Some((tries, fails))),
+            started: started.clone(),
+        };
+        let sponsor = Sponsor::builder()
+            .workers(2)
+            .world(Arc::new(world))
+            .start()
+            .unwrap();
+        let (began, begun) = channel();
+        let block = |doer: &Address<Deed2>, number: u32| {
+            let (go, goes) = channel::<()>();
+            let began = began.clone();
+            let blocks = deed(move |turn| {
+                turn.blocking(move || {
+                    began.send(number).unwrap();
+                    goes.recv_timeout(HANGS_AFTER).unwrap();
+                });
+                Flow::Stop
+            });
+            doer.send(blocks).ok().unwrap();
+            go
+        };
+        let first = block(&sponsor.handle().spawn(Doer).unwrap(), 1);
+        tried.recv_timeout(HANGS_AFTER).unwrap();
+        // The other worker runs some of these tasks.
+        let (makes, made) = channel();
+        for _ in 0..4 {
+            let makes = makes.clone();
+            let make = deed(move |turn: &Turn<'_, Deed2>| {
+                let _ = makes.send([turn.spawn(Doer), turn.spawn(Doer)]);
+                Flow::Continue
+            });
+            sponsor
+                .handle()
+                .spawn(Doer)
+                .unwrap()
+                .send(make)
+                .ok()
+                .unwrap();
+        }
+        let [doer, other] = made.recv_timeout(HANGS_AFTER).unwrap();
+        // While the first spare thread is about to be started, the second one is started.
+        let second = block(&doer, 2);
+        assert_eq!(begun.recv_timeout(HANGS_AFTER), Ok(2));
+        fail.send(()).unwrap();
+        assert_eq!(begun.recv_timeout(HANGS_AFTER), Ok(1));
+        let third = block(&other, 3);
+        assert_eq!(begun.recv_timeout(HANGS_AFTER), Ok(3));
+        for go in [first, second, third] {
+            go.send(()).unwrap();
+        }
+        sponsor.shutdown();
+        let started = started.lock().unwrap();
+        assert_eq!(started.len(), 2);
+        assert_ne!(
+            started[0], started[1],
+            "each thread has a number of its own"
+        );
     });
 }

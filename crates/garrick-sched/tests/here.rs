@@ -17,7 +17,7 @@ use common::does;
 use garrick_sched::{
     Address, Ask, Driver, Drivers, Flow, Here, NoReply, Reply, Room, Sponsor, Turn,
 };
-use garrick_testkit::{ends, fail, silence_panics};
+use garrick_testkit::{HANGS_AFTER, ends, fail, silence_panics};
 
 /// A task that adds its numbers to a value that is not `Send`.
 fn adder(here: &Here) -> (Address<u32>, Rc<Cell<u32>>) {
@@ -485,4 +485,28 @@ fn tasks_that_are_always_ready_do_not_keep_a_thread_that_is_done() {
             looks.get() == 3
         });
     });
+}
+
+#[test]
+fn a_question_to_a_task_of_another_sponsor_is_not_taken_for_one_to_this_thread() {
+    // The second worker usually gets the number of the first one.
+    for _ in 0..50 {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let (give, given) = channel();
+        let task = does(move |reply: Reply<u32>, _: &Turn<'_, Reply<u32>>| {
+            give.send(reply).unwrap();
+            Flow::Continue
+        });
+        let task = sponsor.handle().spawn(task).unwrap();
+        let ask = task.ask(|reply| reply);
+        let reply = given.recv_timeout(HANGS_AFTER).unwrap();
+        sponsor.shutdown();
+
+        let here = Here::new_here().unwrap();
+        let (add, _sum) = adder(&here);
+        thread::spawn(move || add.send(1).unwrap()).join().unwrap();
+        let answer = ask.wait_timeout(Duration::from_millis(1));
+        assert_eq!(answer, Err(NoReply::TimedOut));
+        drop(reply);
+    }
 }

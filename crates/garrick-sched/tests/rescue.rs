@@ -908,3 +908,95 @@ fn a_destructor_may_wait_for_a_ready_task_after_a_long_turn() {
     // For a turn that takes so long, and sends only at its end, no worker looks any more.
     destructors_wait(End::Unreachable, 3, Duration::from_millis(40));
 }
+
+/// Messages to a [`Maker`].
+enum ToMaker {
+    /// Makes a [`Patient`] on the worker of the maker, and sends the first message to it.
+    Make(Patient, Sender<Address<u32>>),
+    /// Waits until a message comes.
+    Wait(Sender<()>, Receiver<()>),
+}
+
+struct Maker;
+
+impl Task for Maker {
+    type Message = ToMaker;
+
+    fn receive(&mut self, message: ToMaker, turn: &Turn<'_, ToMaker>) -> Flow {
+        match message {
+            ToMaker::Make(patient, made) => {
+                let patient = turn.spawn(patient);
+                turn.send(&patient, 0).unwrap();
+                made.send(patient).unwrap();
+            }
+            ToMaker::Wait(began, goes) => {
+                began.send(()).unwrap();
+                goes.recv_timeout(HANGS_AFTER)
+                    .expect("the others are handled meanwhile");
+            }
+        }
+        Flow::Continue
+    }
+}
+
+/// Number of messages to a [`Patient`]: more than another worker handles at a time.
+const MANY: u32 = 1_000;
+
+/// A task that reports its first and last message. Its second message takes long. In the turn of
+/// its third one, it makes a task on the worker that runs the turn, which waits for the last one.
+struct Patient {
+    says: Sender<u32>,
+    waits: Option<Waits>,
+    goes: Sender<()>,
+}
+
+impl Task for Patient {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, turn: &Turn<'_, u32>) -> Flow {
+        match number {
+            0 => self.says.send(number).unwrap(),
+            1 => spin(Duration::from_millis(50)),
+            2 => {
+                let waits = turn.spawn(self.waits.take().unwrap());
+                turn.send(&waits, ()).unwrap();
+            }
+            MANY => {
+                self.goes.send(()).unwrap();
+                self.says.send(number).unwrap();
+            }
+            _ => {}
+        }
+        Flow::Continue
+    }
+}
+
+#[test]
+fn a_visit_that_is_put_back_goes_on_though_its_worker_has_a_long_turn() {
+    let sponsor = Sponsor::pool(3).unwrap();
+    let maker = sponsor.handle().spawn(Maker).unwrap();
+    let ((says, said), (made, is_made)) = (channel(), channel());
+    let ((waits, has_begun), (goes, go)) = (channel(), channel());
+    let patient = Patient {
+        says,
+        waits: Some(Waits(waits, go)),
+        goes,
+    };
+    maker.send(ToMaker::Make(patient, made)).ok().unwrap();
+    assert_eq!(said.recv_timeout(HANGS_AFTER), Ok(0));
+    let patient = is_made.recv_timeout(HANGS_AFTER).unwrap();
+    let ((began, begun), (ends, end)) = (channel(), channel());
+    maker.send(ToMaker::Wait(began, end)).ok().unwrap();
+    begun.recv_timeout(HANGS_AFTER).unwrap();
+    for number in 1..=MANY {
+        patient.send(number).unwrap();
+    }
+    has_begun.recv_timeout(HANGS_AFTER).unwrap();
+    assert_eq!(
+        said.recv_timeout(HANGS_AFTER),
+        Ok(MANY),
+        "another worker goes on"
+    );
+    ends.send(()).unwrap();
+    sponsor.shutdown();
+}

@@ -16,6 +16,14 @@ pub(super) enum Reason {
 /// The reason for each survivor, by its id.
 pub(super) const REASONS: &[(&str, Reason)] = &[
     (
+        "sched/runtime/sponsor/looks.rs:take_parked:fence:SeqCst->AcqRel",
+        LOOKED,
+    ),
+    (
+        "sched/runtime/sponsor/looks.rs:take_parked:fence:SeqCst->none",
+        LOOKED,
+    ),
+    (
         "sched/runtime/sponsor/looks.rs:takes_missed:swap:AcqRel->Acquire",
         WATCHED,
     ),
@@ -276,6 +284,12 @@ const TICKET: Reason = Reason::NotModelled(
 const WATCH: Reason = Reason::NotModelled(
     "models have no clock, and therefore no timers. The proof is in the section on seats of \
      `sponsor/README.md`. `tests/timers.rs` fires timers of workers that no thread is running",
+);
+
+/// Reason for mutants of the checks for stuck workers by a watching thread.
+const LOOKED: Reason = Reason::NotModelled(
+    "models have no clock, so no thread watches: they lend and visit directly. The proof is in the \
+     section on rescue of `sponsor/README.md`. `tests/rescue.rs` runs tasks behind long turns",
 );
 
 /// Reason for mutants of the timers of workers that a thread is running.

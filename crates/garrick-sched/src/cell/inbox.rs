@@ -207,6 +207,17 @@ impl Header {
         taken(self.inbox.swap(NOTIFIED, Acquire))
     }
 
+    /// Gives back the token (the right to notify the owner), and returns true. If an envelope has
+    /// come since the caller took all envelopes, does nothing and returns false. Only an owner that
+    /// has the token calls this.
+    #[must_use]
+    pub(crate) fn try_idle(&self) -> bool {
+        // Relaxed: the home stays released, as in `take_and_hold`.
+        self.inbox
+            .compare_exchange(NOTIFIED, self.idle(), Relaxed, Relaxed)
+            .is_ok()
+    }
+
     /// Gives back the token (the right to notify the owner), marks the inbox as RESTING (empty, in
     /// a cell that other threads visit), and returns true. If an envelope has come since the caller
     /// took all envelopes, does nothing and returns false. Called by a thread that is not the

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::{Alive, Lives, Note, SharedLog, check_with, of, spawn};
 use crate::remote::Remote;
 use crate::runtime::address::Address;
-use crate::runtime::sponsor::rescue::{lend_in_model, visit_in_model};
+use crate::runtime::current;
+use crate::runtime::sponsor::rescue::{lend_in_model, run_beside_loan_in_model, visit_in_model};
 use crate::runtime::sponsor::{Handle, LeftInModel, Shared, Sponsor};
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -422,7 +423,9 @@ fn loom_a_worker_that_closes_leaves_no_mark() {
         drop(handle);
         let lender = {
             let shared = shared.clone();
-            spawn(move || lend_in_model(&shared))
+            spawn(move || {
+                lend_in_model(&shared);
+            })
         };
         end(&shared, left);
         lender.join().unwrap();
@@ -430,5 +433,105 @@ fn loom_a_worker_that_closes_leaves_no_mark() {
             assert!(!Remote::of(home).ready.has_some(), "a mark is left");
         }
         assert!(!shared.signal().is_lent(), "a loan is left");
+    });
+}
+
+/// A look finds no named cell, and the worker names one without a check of its ready stack. The
+/// next look lends its cells.
+#[test]
+fn loom_a_loan_that_was_not_opened_is_opened_by_the_next_look() {
+    check_with(1, || {
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let (shared, handle, left) = two_workers();
+        let note = |at: usize| {
+            let task = Note::new(log.clone(), alive.one_more());
+            handle.spawn_at(shared.homes[at], task, true).unwrap()
+        };
+        let (task, other) = (note(0), note(0));
+        for task in [&task, &other] {
+            task.send(1).unwrap();
+        }
+        left.runs(0);
+        task.send(2).unwrap();
+        assert!(!lend_in_model(&shared), "no cell is named");
+        left.names(0, other.cell(), || {
+            assert!(lend_in_model(&shared), "a cell is named");
+            let shared = shared.clone();
+            let visitor = spawn(move || run_beside_loan_in_model(&shared, || ()));
+            visitor.join().unwrap();
+            assert_eq!(log.lock().unwrap().len(), 3, "the visitor has handled it");
+        });
+        drop((task, other));
+        end(&shared, left);
+        assert_eq!(alive.count(), 0);
+    });
+}
+
+/// A task that sends a number to two other tasks.
+struct Both(Option<[Address<u32>; 2]>, Lives);
+
+impl Task for Both {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        for task in self.0.take().into_iter().flatten() {
+            turn.send(&task, 1).unwrap();
+        }
+        Flow::Continue
+    }
+}
+
+/// A task that checks that the worker that runs it has kept no other worker.
+struct KeepsNothing(SharedLog, Lives);
+
+impl Task for KeepsNothing {
+    type Message = u32;
+
+    fn receive(&mut self, number: u32, _: &Turn<'_, u32>) -> Flow {
+        let worker = current::worker().unwrap();
+        assert!(worker.has_kept_nothing(), "the visit could wait for it");
+        self.0.lock().unwrap().push(number);
+        Flow::Continue
+    }
+}
+
+/// A worker has kept an idle worker to which its last turn has sent, and then visits a cell of a
+/// third worker. It gives the idle worker to another thread before the visit.
+#[test]
+fn loom_a_kept_worker_is_given_away_before_a_visit() {
+    check_with(1, || {
+        let (log, alive) = (SharedLog::default(), Alive::default());
+        let shared = Sponsor::builder()
+            .workers(3)
+            .lend_at_once(true)
+            .share_in_model(true);
+        let left = LeftInModel::sits(&shared, 0, &[1, 2]);
+        // Nobody counts as idle, so that nothing is given away.
+        (0..3).for_each(|_| shared.announce_busy());
+        let handle = Handle::new(shared.clone());
+        let visited = KeepsNothing(log.clone(), alive.one_more());
+        let visited = handle.spawn_at(shared.homes[0], visited, true).unwrap();
+        let kept = Note::new(log.clone(), alive.one_more());
+        let kept = handle.spawn_at(shared.homes[2], kept, true).unwrap();
+        let named = Note::new(log.clone(), alive.one_more());
+        let named = handle.spawn_at(shared.homes[0], named, true).unwrap();
+        for task in [&visited, &named] {
+            task.send(0).unwrap();
+        }
+        left.runs(0);
+        let both = Both(Some([kept, visited]), alive.one_more());
+        let both = handle.spawn_at(shared.homes[1], both, true).unwrap();
+        left.names(0, named.cell(), || {
+            assert!(lend_in_model(&shared), "a cell is named");
+            let shared = shared.clone();
+            let visitor =
+                spawn(move || run_beside_loan_in_model(&shared, || both.send(()).unwrap()));
+            visitor.join().unwrap();
+        });
+        drop(named);
+        (0..3).for_each(|_| shared.announce_idle());
+        shared.stop();
+        left.serve_from(0);
+        assert_eq!(alive.count(), 0);
     });
 }

@@ -14,9 +14,8 @@ use garrick_core::prim::thread;
 use super::answer::{Answer, NoReply, Reply};
 use super::block;
 use super::slot::Slot;
-use crate::cell::Home;
 use crate::hooks::simulates_here;
-use crate::remote::Remote;
+use crate::remote::{Holder, Remote};
 use crate::runtime::address::Address;
 use crate::runtime::current;
 use crate::runtime::sponsor::idle::workers_awake;
@@ -36,8 +35,8 @@ use crate::waker::waker_of_thread;
 pub struct Ask<R: 'static> {
     /// The slot for the answer. `None` after the answer was taken.
     slot: Option<NonNull<Slot<Answer<R>>>>,
-    /// The worker (home) of the asked task at the time of the question.
-    asked: Home,
+    /// The worker of the asked task at the time of the question.
+    asked: Holder,
 }
 
 // SAFETY: the slot's value moves from the replier's thread to ours, and is `Send`.
@@ -83,7 +82,7 @@ impl<M: 'static> Address<M> {
         message: impl FnOnce(Reply<R>) -> M,
     ) -> (Ask<R>, M) {
         let (mut ask, reply) = Ask::pair();
-        ask.asked = self.cell().home();
+        ask.asked = Holder::of(self.cell().home());
         (ask, message(reply))
     }
 }
@@ -104,7 +103,7 @@ impl<R: Send + 'static> Ask<R> {
         let slot = block::take();
         let ask = Self {
             slot: Some(slot),
-            asked: Home::NOBODY,
+            asked: Holder::NOBODY,
         };
         (ask, Reply::to_slot(slot))
     }
@@ -214,9 +213,9 @@ impl<R: 'static> Ask<R> {
     /// This is the case if this thread runs a simulation. It is also the case if only this thread
     /// runs the worker of the asked task, and the ready stack of this worker is not empty.
     fn waits_for_itself(&self) -> bool {
-        let has_work = || Remote::of(self.asked).ready.has_some();
-        simulates_here()
-            || self.asked != Home::NOBODY && has_work() && current::is_only_runner(self.asked)
+        let is_for_this_thread =
+            |asked| Remote::of(asked).ready.has_some() && current::is_only_runner(asked);
+        simulates_here() || self.asked.home().is_some_and(is_for_this_thread)
     }
 
     /// Returns true if the answer has come.

@@ -12,7 +12,7 @@ use garrick_core::thread_values;
 use crate::cell::Home;
 use crate::hooks::simulates_here;
 use crate::pool::Pool;
-use crate::remote::Remote;
+use crate::remote::{Holder, Remote};
 use crate::runtime::sponsor::Shared;
 use crate::runtime::worker::Worker;
 
@@ -56,11 +56,11 @@ pub fn in_turn() -> bool {
     !WORKER.get().is_null()
 }
 
-/// A value that identifies a turn, from [`turn_mark`]. Two turns never have the same mark if their
-/// workers exist at the same time.
+/// A value that identifies a turn, from [`turn_mark`]. Two turns of a process never have the same
+/// mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TurnMark {
-    worker: u16,
+    worker: Holder,
     turn: u64,
 }
 
@@ -69,7 +69,7 @@ pub struct TurnMark {
 #[must_use]
 pub fn turn_mark() -> Option<TurnMark> {
     worker().map(|worker| TurnMark {
-        worker: worker.home.number(),
+        worker: Holder::of(worker.home),
         turn: worker.turn(),
     })
 }

@@ -63,6 +63,9 @@ pub(crate) struct Away {
 struct Spares {
     /// Number of spare threads that were started or are about to be started.
     hands: usize,
+    /// Numbers of spare threads that could not be started. The next spare threads get these
+    /// numbers, so that no two threads have the same number.
+    free: Vec<usize>,
     threads: Vec<JoinHandle<()>>,
     /// Cells that were put aside because too many blocking turns have left their workers, oldest
     /// first. Like cells in the shared queue, they belong to no worker.
@@ -119,8 +122,9 @@ impl Away {
         if away < spares.hands {
             return Ok(None);
         }
+        let number = spares.free.pop().unwrap_or(spares.hands);
         spares.hands += 1;
-        Ok(Some(spares.hands - 1))
+        Ok(Some(number))
     }
 
     /// Decrements the number of turns that are away (that block and have left their workers),
@@ -133,11 +137,14 @@ impl Away {
         spares.aside.pop_front()
     }
 
-    /// Undoes `Away::count` for a turn that blocks without leaving its worker, because no spare
-    /// thread could be started. Returns one of the cells that were put aside because too many
+    /// Undoes `Away::count` for a turn that blocks without leaving its worker, because spare thread
+    /// `number` could not be started. Returns one of the cells that were put aside because too many
     /// blocking turns had left their workers, if there is any.
-    fn stay(&self) -> Option<Entry> {
-        self.spares().hands -= 1;
+    fn stay(&self, number: usize) -> Option<Entry> {
+        let mut spares = self.spares();
+        spares.hands -= 1;
+        spares.free.push(number);
+        drop(spares);
         self.come_back()
     }
 
@@ -228,7 +235,7 @@ impl Shared {
         if self.start_spare(spare) {
             return Ok(());
         }
-        self.let_in(self.away.stay());
+        self.let_in(self.away.stay(spare));
         Err(Stays::Always)
     }
 

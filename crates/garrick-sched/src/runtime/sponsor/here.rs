@@ -196,6 +196,7 @@ impl Drop for Running<'_> {
 
 impl Drop for Here {
     fn drop(&mut self) {
+        let _awake = Awake::new();
         self.hand.shared.stop();
         while !self.worker().wind_up() {
             self.rest(&mut Spin::off());

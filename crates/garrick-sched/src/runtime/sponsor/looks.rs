@@ -48,6 +48,10 @@ impl Crew {
     /// Requests that the watching thread (an idle thread) check for workers that are stuck in a
     /// long turn. The caller must wake the watching thread.
     pub(super) fn allow_looks(&self) {
+        if !self.lends() {
+            // The caller has meant an earlier worker with the same number.
+            return;
+        }
         // In this order: the hand that ends its looks meanwhile sets the marks again, and then sees
         // the plan.
         self.set_unwatched(false);
@@ -56,7 +60,7 @@ impl Crew {
 
     fn set_unwatched(&self, is_unwatched: bool) {
         for seat in 0..self.seats.len() {
-            self.remote(seat).set_unwatched(is_unwatched);
+            self.remote(seat).set_unwatched(self, is_unwatched);
         }
     }
 
@@ -293,7 +297,13 @@ impl Hand {
         if crew.plan.replace(plan, next) && next == Plan::Nothing {
             self.looks_no_more(plan);
         }
-        if has_lent { self.take_parked() } else { None }
+        // Cells that were lent before may still wait: the thread that was woken for them may have
+        // begun another long turn.
+        if has_lent || crew.has_to_visit() {
+            self.take_parked()
+        } else {
+            None
+        }
     }
 
     /// Ends the checks of a plan. After that, a push to a running worker wakes the thread that
@@ -323,6 +333,9 @@ impl Hand {
     /// Returns `None` if there is no such worker.
     fn take_parked(&self) -> Option<usize> {
         let crew = &self.crew;
+        // SeqCst: pairs with the fence of a thread that leaves a seat. Either that thread sees the
+        // lent cells, or this thread sees that nobody sits there.
+        fence(SeqCst);
         let seat = (0..crew.seats.len()).find(|&seat| crew.retake(seat, Ready::sit))?;
         self.leave_line(seat)
     }

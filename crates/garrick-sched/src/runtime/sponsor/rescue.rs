@@ -411,11 +411,17 @@ impl Crew {
             return true;
         }
         // Step L1: from here on every push leaves the seat's stack to visitors.
-        let Some(list) = self.remote(number).ready.lend() else {
-            return false;
-        };
-        lent.add(list, number, seat.home);
-        shared.lends(true);
+        let ready = &self.remote(number).ready;
+        match ready.lend() {
+            Some(list) => {
+                lent.add(list, number, seat.home);
+                shared.lends(true);
+            }
+            // At an earlier look, no cell was named in step L3, and the owner has named one since
+            // without looking at its stack: for the next message of a visit, or for a destructor.
+            None if ready.is_lent() && !lent.is_open() && lent.stood.is_none() => {}
+            None => return false,
+        }
         // Step L2: pairs with the light side in `Shown::name`. Either the owner sees LENT before it
         // runs another cell than the one that it has named, or this thread reads the name.
         by.fence.heavy();
@@ -651,11 +657,30 @@ impl Shared {
     }
 }
 
-/// Lends the cells of the first worker of a sponsor, on a thread of a loom model.
+/// Lends the cells of the first worker of a sponsor, on a thread of a loom model. Returns true if
+/// cells were lent.
 #[cfg(all(test, garrick_loom))]
-pub(crate) fn lend_in_model(shared: &Shared) {
+pub(crate) fn lend_in_model(shared: &Shared) -> bool {
     let (crew, seat) = shared.place_of(0);
-    crew.lend(seat, shared);
+    crew.lend(seat, shared)
+}
+
+/// Runs the second worker of a sponsor on a thread of a loom model, after the first worker has lent
+/// its cells. Begins with a call of `before`. The second worker then runs its own cells, and those
+/// of the first worker.
+#[cfg(all(test, garrick_loom))]
+pub(crate) fn run_beside_loan_in_model(shared: &Shared, before: impl FnOnce()) {
+    let (crew, seat) = shared.place_of(1);
+    assert!(crew.retake(seat, Ready::sit), "nobody else sits there");
+    before();
+    // SAFETY: the seat is ours.
+    let worker = unsafe { crew.worker(seat).as_ref() };
+    worker.touch();
+    worker.run_ready(Signal::is_stopping);
+    worker.give_next_seat();
+    if !crew.remote(seat).ready.try_park() {
+        crew.hand_over(seat);
+    }
 }
 
 /// Runs the second worker of a sponsor on a thread of a loom model, and calls `before`. Then lends

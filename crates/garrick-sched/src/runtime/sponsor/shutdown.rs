@@ -58,6 +58,9 @@ impl Worker {
             // Release: pairs with the Acquire in `have_all_closed`; every worker has closed its
             // cells.
             self.shared.closed.fetch_add(1, Release);
+            // A waker is foreign code. What it sends belongs to no turn, and must not be staged by
+            // a worker that commits nothing any more.
+            let _entered = Entered::nobody();
             self.shared.wake_all();
         }
         // Other workers may still release references to our cells, and tokens may be on their way.

@@ -13,6 +13,8 @@ use super::crew::Hand;
 use super::lookout::Lookout;
 use super::over::Over;
 use super::{Builder, Handle, Shared, StartError};
+#[cfg(all(test, garrick_loom))]
+use crate::cell::CellPtr;
 use crate::driver::Driver;
 use crate::pool;
 use crate::remote::Remote;
@@ -419,6 +421,23 @@ impl LeftInModel {
     pub(crate) fn runs(&self, seat: usize) {
         // SAFETY: the seat is the caller's.
         unsafe { self.0.crew.worker(seat).as_ref() }.run_ready(Signal::is_stopping);
+    }
+
+    /// Names a cell of a worker that the calling thread owns, as before a destructor and before the
+    /// next message of a visit, but without a check of the ready stack. Returns the result of
+    /// `while_named`.
+    pub(crate) fn names<R>(
+        &self,
+        seat: usize,
+        cell: CellPtr,
+        while_named: impl FnOnce() -> R,
+    ) -> R {
+        // SAFETY: the seat is the caller's.
+        let worker = unsafe { self.0.crew.worker(seat).as_ref() };
+        worker.shown.name(cell);
+        let result = while_named();
+        worker.stop_running();
+        result
     }
 
     /// Gives worker `seat`, which the calling thread owns, to another thread.

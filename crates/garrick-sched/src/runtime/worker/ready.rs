@@ -3,7 +3,34 @@
 use super::Worker;
 use crate::cell::{CellPtr, Envelope, Kind, Settled, reverse};
 use crate::runtime::address::release_foreign;
+use crate::runtime::sponsor::visit::Left;
 use crate::runtime::watch;
+
+/// Number of envelopes after which [`Worker::take_ready`] takes the contents of all remaining
+/// inboxes at once. Otherwise, messages that come to the last cells while the messages of the first
+/// cells are moved to their mailboxes would be moved too. If messages come faster than they are
+/// moved, their number would grow exponentially with the number of cells.
+const MOVED_MAX: usize = if cfg!(garrick_loom) { 1 } else { 4096 };
+
+/// The result of emptying an inbox.
+#[must_use]
+pub(super) enum Received {
+    /// Number of envelopes whose contents were handled.
+    Handled(usize),
+    /// Contents of an inbox that was closed, because its task has stopped.
+    Shut(*mut Envelope),
+}
+
+/// Cells that are handled by [`Worker::take_ready`], after the tokens of other cells.
+#[derive(Default)]
+struct Behind {
+    /// Cells that were closed, with the contents of their inboxes.
+    closed: Vec<(CellPtr, *mut Envelope)>,
+    /// Cells that another worker has run, with the work that this worker has left.
+    left: Vec<(CellPtr, Left)>,
+    /// Contents of inboxes, newest envelopes first. The worker still has the tokens of these cells.
+    held: Vec<(CellPtr, *mut Envelope)>,
+}
 
 impl Worker {
     /// Returns the number of ready cells, including the one that is about to run.
@@ -16,35 +43,74 @@ impl Worker {
     #[inline(never)]
     pub(crate) fn take_ready(&self) {
         let (mut carrier, was_lent) = self.remote.ready.take();
-        let (back, mut left) = if was_lent {
-            self.recall()
-        } else {
-            (Vec::new(), Vec::new())
-        };
+        let mut behind = Behind::default();
+        let mut back = Vec::new();
+        if was_lent {
+            (back, behind.left) = self.recall();
+        }
         // All cells that must be closed are closed before anything is dropped. So senders are
         // refused immediately, regardless of how much must be dropped.
-        let mut closed = Vec::new();
-        let mut look_after = |cell: CellPtr| match self.take_told(cell) {
-            Some(told) => left.push((cell, told)),
-            None => closed.extend(self.receive(cell).map(|list| (cell, list))),
-        };
+        let mut moved = 0;
         while !carrier.is_null() {
             // SAFETY: the carrier is alive until we take its cell's inbox, below.
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
-            look_after(cell.expect("the carrier of a token names its cell"));
+            let cell = cell.expect("the carrier of a token names its cell");
+            self.take_inbox(cell, &mut moved, &mut behind);
             carrier = next;
         }
-        back.into_iter().for_each(look_after);
-        for (cell, list) in closed {
+        for cell in back {
+            self.take_inbox(cell, &mut moved, &mut behind);
+        }
+        for (cell, list) in behind.held {
+            self.sort_in(cell, list);
+            self.give_back_token(cell);
+        }
+        if !behind.closed.is_empty() {
+            // Destructors of messages may take a long time.
+            self.let_others();
+        }
+        for (cell, list) in behind.closed {
             self.leave_closed(cell, list);
         }
         // Last, because tasks that end by it are dropped.
-        for (cell, visited) in left {
+        for (cell, visited) in behind.left {
             self.welcome(cell, visited);
         }
         self.finish_decided();
         // Unreachable cells are dropped now, not with the next turn, which may be far off.
         self.commit_between();
+    }
+
+    /// Empties the inbox of a cell whose token this worker has. `moved` is the number of envelopes
+    /// that were taken out of inboxes so far. Adds the cell to `behind` if the rest must wait.
+    fn take_inbox(&self, cell: CellPtr, moved: &mut usize, behind: &mut Behind) {
+        if let Some(told) = self.take_told(cell) {
+            behind.left.push((cell, told));
+        } else if *moved > MOVED_MAX && !cell.state().waits_for_token() {
+            behind.held.push((cell, cell.take_and_hold()));
+        } else {
+            match self.receive(cell) {
+                Received::Handled(envelopes) => *moved += envelopes,
+                Received::Shut(list) => behind.closed.push((cell, list)),
+            }
+        }
+    }
+
+    /// Gives back the token of a cell, after the contents of its inbox were handled. If envelopes
+    /// have come in the meantime, pushes the token to this worker's ready stack again.
+    #[cold]
+    fn give_back_token(&self, cell: CellPtr) {
+        if cell.state().waits_for_token() {
+            // A notice has stopped the task.
+            if let Received::Shut(list) = self.receive(cell) {
+                self.leave_closed(cell, list);
+            }
+        } else if !cell.try_idle() {
+            self.tell_owner(cell);
+        } else if !cell.state().is_scheduled() {
+            // It was not freed before, because its inbox was not idle.
+            self.free_if_unreachable(cell);
+        }
     }
 
     /// Commits effects that belong to no turn, between two activations. Destructors may take a long
@@ -81,31 +147,33 @@ impl Worker {
     /// Takes everything out of the inbox of a cell. This worker has the token of the cell (the
     /// right to notify the worker). If the cell has stopped, closes the cell and returns the
     /// remaining envelopes of the inbox.
-    pub(super) fn receive(&self, cell: CellPtr) -> Option<*mut Envelope> {
+    pub(super) fn receive(&self, cell: CellPtr) -> Received {
         debug_assert_eq!(cell.home(), self.home, "a token goes to its cell's home");
         if cell.state().waits_for_token() {
             self.awaited.set(self.awaited.get().saturating_sub(1));
-            return Some(self.shut(cell));
+            return Received::Shut(self.shut(cell));
         }
         let list = cell.take_and_idle();
-        self.sort_in(cell, list);
-        None
+        Received::Handled(self.sort_in(cell, list))
     }
 
     /// Moves messages from the inbox of a cell to its mailbox, handles notes (envelopes that make
     /// requests), and schedules the cell if necessary. Drops references only at the end, when a
-    /// cell with messages is already scheduled, so that the cell is not freed.
-    pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) {
+    /// cell with messages is already scheduled, so that the cell is not freed. Returns the number
+    /// of envelopes.
+    pub(crate) fn sort_in(&self, cell: CellPtr, list: *mut Envelope) -> usize {
         // SAFETY: the list was taken from the inbox, so it is ours.
-        self.sort_in_order(cell, unsafe { reverse(list) });
+        self.sort_in_order(cell, unsafe { reverse(list) })
     }
 
     /// Moves messages to the mailbox of a cell and handles notes, like `sort_in`. In contrast to
     /// `sort_in`, the list begins with the oldest envelope (block of messages).
-    pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) {
+    pub(super) fn sort_in_order(&self, cell: CellPtr, mut list: *mut Envelope) -> usize {
         cell.check_home(self.home);
         let (mut wanted, mut releases, mut late) = (false, 0, Vec::new());
+        let mut envelopes = 0;
         while !list.is_null() {
+            envelopes += 1;
             // SAFETY: as above.
             unsafe {
                 let (next, kind) = ((*list).next(), (*list).kind());
@@ -137,6 +205,7 @@ impl Worker {
         }
         // Last, because a notice may do anything.
         watch::tell_late(late);
+        envelopes
     }
 
     pub(crate) fn schedule(&self, cell: CellPtr) {

@@ -11,10 +11,11 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::Worker;
+use super::ready::Received;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, Mail, Push, reverse};
 use crate::parcel;
 use crate::quiet::{self, Panic};
-use crate::remote::Remote;
+use crate::remote::{Remote, Serve as _};
 use crate::run_queue::Entry;
 use crate::runtime::look::{Seen, Standing};
 use crate::runtime::sponsor::visit::{After, Left, Notes, Outcome, Parted, Rest, Visit};
@@ -117,6 +118,8 @@ impl Worker {
         let Some(visit) = self.crew.next_visit() else {
             return has_fired;
         };
+        // The visit may take a long time, or wait for a cell of the worker that was kept.
+        self.give_next_seat();
         self.visit(visit);
         true
     }
@@ -125,11 +128,21 @@ impl Worker {
         let mut left = MESSAGES_MAX;
         loop {
             let parted = self.go_on(&mut visit, &mut left);
+            let is_put_back = matches!(parted.outcome, Outcome::Later);
             match self.crew.part(visit, parted) {
+                After::Nothing if is_put_back => return self.call_next_visitor(),
                 After::Nothing => return,
                 After::Again(again) => visit = again,
                 After::Tell(cell) => return self.tell_owner(cell),
             }
+        }
+    }
+
+    /// Wakes another thread, if this worker may run other cells before it visits the cell that it
+    /// has put back.
+    fn call_next_visitor(&self) {
+        if self.has_something() || self.is_to_stop(self.shared.signal()) {
+            self.crew.wake_visitor();
         }
     }
 
@@ -231,9 +244,9 @@ impl Worker {
         }
     }
 
-    /// Gives a lent cell back to its owner, by a note (an internal message) that carries the token
-    /// of the cell (the right to notify the owner).
-    fn tell_owner(&self, cell: CellPtr) {
+    /// Gives a cell back to its owner, by a note (an internal message) that carries the token of
+    /// the cell (the right to notify the owner). This worker must have the token.
+    pub(super) fn tell_owner(&self, cell: CellPtr) {
         let note = self.pool.take_envelope(Kind::Wake, 0, 0);
         // SAFETY: the note is ours, and stays in the inbox until the owner takes it, who must have
         // the token for it.
@@ -588,7 +601,7 @@ impl Worker {
             Outcome::Failed(message) => self.fail(cell, &message, waits),
         }
         self.commit();
-        if let Some(list) = self.receive(cell) {
+        if let Received::Shut(list) = self.receive(cell) {
             self.leave_closed(cell, list);
         }
     }

@@ -4,6 +4,7 @@ use std::ptr;
 
 use super::Worker;
 use super::census::label;
+use super::ready::Received;
 use super::step::PLAIN;
 use crate::cell::{CellPtr, Chain, Envelope, Kind, reverse};
 use crate::pool::Pool;
@@ -51,7 +52,9 @@ impl Worker {
             let (cell, next) = unsafe { ((*carrier).token_of(), (*carrier).ready_next()) };
             let cell = cell.expect("the carrier of a token names its cell");
             if cell.state().waits_for_token() {
-                closed.extend(self.receive(cell).map(|list| (cell, list)));
+                if let Received::Shut(list) = self.receive(cell) {
+                    closed.push((cell, list));
+                }
             } else {
                 self.take_apart(cell, cell.take_and_idle(), &mut arrive, &mut late);
             }

@@ -154,9 +154,13 @@ impl Worker {
         timed.leave_owner();
         if timed.can_be_cancelled() && timed.comes_too_late() {
             // The message of a cancellable timer is no dead letter.
-            return timed.drop_unsent();
+            return self.drop_unsent(timed);
         }
         let (cell, chain) = timed.take_apart();
+        if cell.is_door() {
+            // A door is foreign code, which may take a long time.
+            self.let_others();
+        }
         if cell.is_bounded() {
             // Its sender was promised delivery.
             // SAFETY: it is bounded, and the timer has a reference.
