@@ -9,6 +9,7 @@
 
 mod error;
 mod lock;
+mod looks;
 mod marks;
 
 mod name;

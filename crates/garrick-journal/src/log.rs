@@ -204,7 +204,8 @@ pub trait Log: Send + Sync + 'static {
 
     /// Lets the log remove what it keeps in memory about a journal, if the journal has no event and
     /// has never had one. Called when the entity with this name has ended. The [`JournalId`] of the
-    /// journal is then not used again: [`Log::start`] is called first.
+    /// journal is then not used again: [`Log::start`] is called first. A log that has removed a
+    /// journal gives its [`JournalId`] to no journal again.
     ///
     /// Returns false if another thread uses the log, so that this method must be called again. Must
     /// not wait for the disk or for a server, and must not use the [`Journal`](crate::Journal). The

@@ -6,6 +6,7 @@ use std::time::Duration;
 use garrick_sched::{Nanos, nanos};
 use hashbrown::HashMap;
 
+use crate::looks::Looks;
 use crate::name::NodeName;
 
 /// If a member has not renewed its record for this time, other members remove the record.
@@ -36,8 +37,8 @@ pub(crate) struct Roster {
     /// Time since which each renewal of this node's own record has succeeded without delay. If a
     /// node cannot renew its own record, it cannot tell whether other nodes can renew theirs.
     good_since: Nanos,
-    /// Time of the latest check for silent members. `None` before the first check.
-    checked_at: Option<Nanos>,
+    /// The checks for silent members.
+    looks: Looks,
 }
 
 impl Roster {
@@ -45,8 +46,7 @@ impl Roster {
     /// node was paused, perhaps together with the other members and the store of the records. Then
     /// it cannot tell whether other members could renew their records.
     pub(crate) fn checks(&mut self, within: Duration, now: Nanos) {
-        let before = self.checked_at.replace(now);
-        if before.is_some_and(|before| now.saturating_sub(before) >= nanos(within)) {
+        if self.looks.after_pause(within, now) {
             self.is_unsure(now);
         }
     }

@@ -19,7 +19,8 @@
 //! replace any record. Therefore a candidate (a node that waits for the name) measures how long a
 //! record is unchanged, but starts again when one of its own updates fails. To find out whether
 //! updates succeed, the candidate updates a separate key. A read would not show whether updates
-//! succeed: a server without a majority can still answer reads.
+//! succeed: a server without a majority can still answer reads. The candidate also starts again
+//! after a pause of its own process, because the owner may have been paused together with it.
 //!
 //! Only an update decides who has a name, because a read may be answered by a server that does not
 //! have the latest record.
@@ -31,26 +32,18 @@ use async_nats::jetstream::kv::{Store, UpdateErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
 use bytes::Bytes;
+use garrick_sched::nanos;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::bucket::{OPERATION, deletion, expiring};
 use super::error::with_sources;
 use super::names::probe as probe_key;
 use super::publish::{Outgoing, Published, publish};
+use super::silence::{LOOK_EVERY, LOOK_WITHIN, Shown, Silence};
 use crate::name::NodeName;
-
-/// Time for which another node's record must be unchanged before it is replaced.
-pub(super) const UNCHANGED_FOR: Duration = Duration::from_secs(5);
 
 /// Time between two renewals.
 pub(super) const RENEW_EVERY: Duration = Duration::from_secs(1);
-
-/// Time between two reads of the record of another node.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-
-/// Time limit of one attempt by a candidate (a node that waits for a name) to get the name. A
-/// slower attempt counts as failed.
-const LOOK_WITHIN: Duration = Duration::from_secs(1);
 
 /// Number of successive refused renewals after which the name counts as lost, even if no record of
 /// another node was found. A server that has gone back to an older state refuses renewals in this
@@ -219,14 +212,6 @@ pub(super) enum Renewed {
     Lost,
 }
 
-/// A record that a candidate (a node that waits for the name) has read.
-struct Seen {
-    revision: u64,
-    /// Start of the time for which the record has kept this revision, while all updates by the
-    /// candidate (the node that waits for the name) have succeeded.
-    since: Instant,
-}
-
 /// Tries to claim a name until a time limit has passed.
 pub(super) async fn claim(
     bucket: NameBucket,
@@ -237,9 +222,10 @@ pub(super) async fn claim(
     let random = getrandom::fill(&mut id);
     random.map_err(|error| Unclaimed::TimedOut(error.to_string()))?;
     let id = u128::from_le_bytes(id);
-    let (mut seen, mut failure): (Option<Seen>, String) = (None, "no answer".to_owned());
+    let (began, mut silence) = (Instant::now(), Silence::default());
+    let mut failure = "no answer".to_owned();
     while Instant::now() < until {
-        let looked = look(&bucket, &node, id, &mut seen);
+        let looked = look(&bucket, &node, id, &mut silence, began);
         match timeout(LOOK_WITHIN, looked).await {
             Ok(Ok(Some(revision))) => {
                 let holder = Holder { id, life: revision };
@@ -253,8 +239,14 @@ pub(super) async fn claim(
             }
             Ok(Ok(None)) => {}
             Ok(Err(Unclaimed::Taken)) => return Err(Unclaimed::Taken),
-            Ok(Err(Unclaimed::TimedOut(why))) => (seen, failure) = (None, why),
-            Err(_) => (seen, failure) = (None, "the server does not answer".to_owned()),
+            Ok(Err(Unclaimed::TimedOut(why))) => {
+                silence.is_unsure();
+                failure = why;
+            }
+            Err(_) => {
+                silence.is_unsure();
+                failure = "the server does not answer".to_owned();
+            }
         }
         sleep(LOOK_EVERY).await;
     }
@@ -263,14 +255,18 @@ pub(super) async fn claim(
 
 /// Reads the record of a name once, and claims the name if possible. Returns the revision of the
 /// record if the name was claimed. A record of another node can be replaced only if it stays
-/// unchanged for some time. After an error, this time starts again.
+/// unchanged for some time. After an error, and after a pause of this process, this time starts
+/// again. Times are counted from `start`.
 async fn look(
     bucket: &NameBucket,
     node: &NodeName,
     id: u128,
-    seen: &mut Option<Seen>,
+    silence: &mut Silence,
+    start: Instant,
 ) -> Result<Option<u64>, Unclaimed> {
-    let before = Instant::now();
+    let now = || nanos(start.elapsed());
+    let began = now();
+    silence.look(began);
     let store = &bucket.store;
     bucket.probe(node).await.map_err(Unclaimed::TimedOut)?;
     let record = read(store, node).await.map_err(Unclaimed::TimedOut)?;
@@ -279,14 +275,10 @@ async fn look(
         // An update without an answer has gone through.
         Record::Held { holder, .. } if holder.id == id => return Ok(Some(revision)),
         Record::Free { .. } => true,
-        Record::Held { .. } | Record::Unknown { .. } => match seen {
-            Some(seen) if seen.revision != revision => return Err(Unclaimed::Taken),
-            Some(seen) => before.duration_since(seen.since) >= UNCHANGED_FOR,
-            None => {
-                let since = Instant::now();
-                *seen = Some(Seen { revision, since });
-                false
-            }
+        Record::Held { .. } | Record::Unknown { .. } => match silence.saw(revision, began, now()) {
+            Shown::Changed => return Err(Unclaimed::Taken),
+            Shown::Silent => true,
+            Shown::NotYet => false,
         },
     };
     if !is_free {
@@ -297,7 +289,7 @@ async fn look(
         Updated::Done(revision) => Ok(Some(revision)),
         // Another candidate, or the owner, was faster.
         Updated::Refused => {
-            *seen = None;
+            silence.is_unsure();
             Ok(None)
         }
         Updated::Unknown(why) => Err(Unclaimed::TimedOut(why)),

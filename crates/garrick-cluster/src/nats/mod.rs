@@ -27,6 +27,8 @@ mod bucket;
 mod echo;
 mod publish;
 
+mod silence;
+
 mod lease;
 
 mod member;

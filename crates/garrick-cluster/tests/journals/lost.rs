@@ -21,16 +21,16 @@ fn group(journal: JournalId, number: u64, payload: &[u8]) -> Group {
 }
 
 /// A log whose connection runs through a proxy, and another log that reads the stored messages.
-struct Pair {
-    proxy: Proxy,
-    log: NatsLog,
+pub(crate) struct Pair {
+    pub(crate) proxy: Proxy,
+    pub(crate) log: NatsLog,
     other: NatsLog,
     /// The server. It is the last field, so that the server ends after its clients.
     _server: Server,
 }
 
 impl Pair {
-    fn new() -> Option<Self> {
+    pub(crate) fn new() -> Option<Self> {
         let server = Server::start("")?;
         let proxy = Proxy::start(&server.address());
         let servers = NatsNet::builder(proxy.address());
@@ -45,7 +45,7 @@ impl Pair {
     }
 
     /// Waits until the journal `a` has `newest` messages with events.
-    fn until_stored(&self, newest: u64) {
+    pub(crate) fn until_stored(&self, newest: u64) {
         let began = Instant::now();
         while start(&self.other, "a").newest < newest {
             assert!(began.elapsed() < LIMIT);

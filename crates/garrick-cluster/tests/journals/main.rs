@@ -13,6 +13,9 @@ mod events;
 
 mod failures;
 mod lost;
+
+mod older;
+
 mod servers;
 mod writers;
 

@@ -9,6 +9,8 @@ pub mod model;
 #[doc(hidden)]
 pub mod cases;
 #[doc(hidden)]
+pub mod optional;
+#[doc(hidden)]
 pub mod random;
 
 use crate::log::Log;
@@ -20,6 +22,18 @@ pub trait Store {
 
     /// Removes the log. Called only after the value that [`Store::open`] returned has been dropped.
     fn clear(&mut self);
+
+    /// Returns true if the log implements [`Log::saved_before`], which is the default. If not, the
+    /// tests of this method are left out.
+    fn reads_older_states(&self) -> bool {
+        true
+    }
+
+    /// Returns true if the log implements [`Log::forget`], which is the default. If not, only the
+    /// rules that the default of [`Log::forget`] follows, too, are tested.
+    fn forgets(&self) -> bool {
+        true
+    }
 }
 
 /// Defines a module with a test of each rule of [`Log`]. The expression after the name of the
@@ -53,6 +67,8 @@ macro_rules! log_conformance {
             cases::large_events,
             cases::a_log_has_numbers,
             cases::threads_read_meanwhile,
+            optional::the_older_snapshot_is_read,
+            optional::a_forgotten_journal_gets_another_number,
             random::random_operations,
         })*
     };

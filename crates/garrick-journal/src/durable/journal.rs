@@ -42,6 +42,8 @@ impl Actor for Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
+        // States that are not saved yet are left out: a graceful shutdown has waited for them, and
+        // any other one must end soon. Their events are durable.
         self.core.close();
     }
 }
@@ -57,6 +59,13 @@ impl Drop for Writer {
 ///
 /// The log is closed when all handles and all entities have been dropped. After the system on which
 /// the log was opened has shut down, nothing more can be written.
+///
+/// A graceful shutdown of the system saves all states that are due:
+/// [`SAVE_EVERY`](crate::DurableActor::SAVE_EVERY). After
+/// [`System::shutdown_now`](garrick_actor::System::shutdown_now), or if the system is dropped, some
+/// of these states may not be saved. Nothing is lost, because their events are in the log. An
+/// entity whose state was not saved reads more events when it starts again, and its next turn with
+/// an event saves the state.
 ///
 /// # Examples
 /// [`DurableActor`](crate::DurableActor) has an example.

@@ -74,6 +74,11 @@ impl Store for Memory {
     fn clear(&mut self) {
         self.0 = MemoryLog::new();
     }
+
+    /// A log in memory with several handles forgets nothing, and the store has one of them.
+    fn forgets(&self) -> bool {
+        false
+    }
 }
 
 /// An SQLite database.

@@ -29,6 +29,7 @@ use super::format::{EVENT_BYTES, HEAD_BYTES, Head, MessageOf, empty_batch, put_e
 use super::journals::Known;
 use super::store::{Store, engine};
 use super::subject::Kind;
+use crate::lock::lock;
 use crate::nats::publish::Published;
 
 /// Shortest and longest time between two attempts to send a message.
@@ -88,6 +89,7 @@ impl NatsLog {
         self.store
             .check()
             .map_err(|why| engine(doing, stream, why))?;
+        let _appending = lock(&self.appending);
         let mut parts = self.parts(group);
         let outgoing: Vec<_> = parts.iter_mut().filter_map(Part::outgoing).collect();
         let store = self.store.clone();

@@ -16,7 +16,9 @@ const MARKS_MAX: usize = 32;
 #[derive(Default)]
 pub(super) struct Journals {
     names: HashMap<Arc<str>, u64>,
-    all: Vec<Known>,
+    all: HashMap<u64, Known>,
+    /// Greatest number that a journal has got. The numbers of removed journals are not used again.
+    last: u64,
 }
 
 /// State of a journal, as far as this log knows it.
@@ -63,26 +65,35 @@ impl Journals {
             return JournalId::new(*number);
         }
         let name: Arc<str> = name.into();
-        self.all.push(Known {
+        let known = Known {
             name: Arc::clone(&name),
             tokens: tokens(&name).into(),
             ..Known::default()
-        });
-        let number = self.all.len() as u64;
-        self.names.insert(name, number);
-        JournalId::new(number)
-    }
-
-    fn index(journal: JournalId) -> Option<usize> {
-        usize::try_from(journal.get().checked_sub(1)?).ok()
+        };
+        self.last += 1;
+        self.all.insert(self.last, known);
+        self.names.insert(name, self.last);
+        JournalId::new(self.last)
     }
 
     pub(super) fn get(&self, journal: JournalId) -> Option<&Known> {
-        self.all.get(Self::index(journal)?)
+        self.all.get(&journal.get())
     }
 
     pub(super) fn get_mut(&mut self, journal: JournalId) -> Option<&mut Known> {
-        self.all.get_mut(Self::index(journal)?)
+        self.all.get_mut(&journal.get())
+    }
+
+    /// Removes the journal with the given name if it has no known event.
+    pub(super) fn remove_unused(&mut self, name: &str) {
+        let Some(number) = self.names.get(name).copied() else {
+            return;
+        };
+        let is_unused = |known: &Known| known.newest == 0;
+        if self.all.get(&number).is_none_or(is_unused) {
+            self.names.remove(name);
+            self.all.remove(&number);
+        }
     }
 }
 
@@ -148,8 +159,23 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
-    use super::{Known, MARKS_MAX};
+    use super::{Journals, Known, MARKS_MAX};
     use crate::nats::log::format::{Head, MessageOf};
+
+    #[test]
+    fn journals_without_events_are_removed() {
+        let mut journals = Journals::default();
+        let kept = journals.number("kept");
+        journals.get_mut(kept).unwrap().newest = 1;
+        let names = || (0..100).map(|number| format!("probed/{number}"));
+        names().for_each(|name| _ = journals.number(&name));
+        assert_eq!((journals.names.len(), journals.all.len()), (101, 101));
+        names().for_each(|name| journals.remove_unused(&name));
+        journals.remove_unused("kept");
+        assert_eq!((journals.names.len(), journals.all.len()), (1, 1));
+        assert_eq!(journals.number("kept"), kept);
+        assert_eq!(journals.number("probed/0").get(), 102, "a new number");
+    }
 
     #[test]
     fn what_a_sequence_covers_is_never_too_much() {

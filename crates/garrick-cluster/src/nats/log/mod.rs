@@ -17,11 +17,11 @@ mod open;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use garrick_journal::{
-    EventKind, Group, JournalError, JournalId, Log, LogSample, Notices, Refused, Start,
+    EventKind, Group, JournalError, JournalId, Log, LogSample, Notices, Refused, Snapshot, Start,
 };
 use hashbrown::HashMap;
 
@@ -83,6 +83,8 @@ pub struct NatsLog {
     /// True if each start of a journal prevents further appends by other writers.
     fences: bool,
     journals: Mutex<Journals>,
+    /// Locked while a group is under way to the server.
+    appending: Mutex<()>,
     /// Journals whose old messages can be removed, with the sequence number of the last message to
     /// remove.
     due: Mutex<HashMap<JournalId, u64>>,
@@ -223,8 +225,26 @@ impl Log for NatsLog {
         self.save_state(journal, number, kind, state)
     }
 
+    fn saved_before(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        self.older_state(journal, number)
+    }
+
     fn tend(&self) {
         self.purge_if_due();
+    }
+
+    fn forget(&self, name: &str) -> bool {
+        // The first events of the journal may be under way to the server.
+        let appending = self.appending.try_lock();
+        if let Err(TryLockError::WouldBlock) = appending {
+            return false;
+        }
+        self.journals().remove_unused(name);
+        true
     }
 
     fn journal_bytes_max(&self) -> usize {

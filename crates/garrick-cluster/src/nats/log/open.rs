@@ -137,6 +137,7 @@ impl NatsLogOptions {
             answer_within,
             fences: self.fences,
             journals: Mutex::default(),
+            appending: Mutex::default(),
             due: Mutex::default(),
             purging: Arc::new(AtomicBool::new(false)),
             notes: Notes::default(),

@@ -5,6 +5,8 @@
 //! older than the last state that this process has read. The current leader refuses an append that
 //! is based on an older state.
 
+use std::sync::Arc;
+
 use garrick_journal::{
     Event, Group, JournalError, JournalId, READ_BYTES, Snapshot, Start, check_name,
 };
@@ -37,10 +39,10 @@ impl NatsLog {
         if !waits {
             return Ok(None);
         }
-        let (journal, known) = {
+        let known = {
             let mut journals = self.journals();
             let journal = journals.number(name);
-            (journal, journals.get(journal).cloned().unwrap_or_default())
+            journals.get(journal).cloned().unwrap_or_default()
         };
         let (store, until) = (self.store.clone(), Instant::now() + self.answer_within);
         let fence = self.fences.then(|| self.next_message());
@@ -65,6 +67,8 @@ impl NatsLog {
             self.add_notice(self.damaged(Kind::States, row, why));
         }
         let mut journals = self.journals();
+        // The journal may have been forgotten meanwhile, and then gets another number.
+        let journal = journals.number(name);
         let known = journals.get_mut(journal).ok_or(JournalError::Broken)?;
         if let Some((head, sequence)) = last {
             known.last(&head, sequence);
@@ -83,6 +87,40 @@ impl NatsLog {
             oldest,
             snapshot: state.filter(is_usable),
         }))
+    }
+
+    /// Requests the newest saved state of a journal that is older than the state with the number
+    /// `number`, if no event after the older state is missing.
+    pub(super) fn older_state(
+        &self,
+        journal: JournalId,
+        number: u64,
+    ) -> Result<Option<Snapshot>, JournalError> {
+        self.check_usable()?;
+        let Some(known) = self.journals().get(journal).cloned() else {
+            return Ok(None);
+        };
+        let (store, name) = (self.store.clone(), Arc::clone(&known.name));
+        let until = Instant::now() + self.answer_within;
+        let told = self.run(async move {
+            let mut attempt = 0;
+            loop {
+                match ask_older(&store, &known, number, until).await {
+                    Err(_) if pause(attempt, until).await => attempt += 1,
+                    told => return told,
+                }
+            }
+        });
+        let stream = self.store.name(Kind::States);
+        let failed = |why: String| engine("read an older state of", stream, why);
+        match told.and_then(|told| told).map_err(failed)? {
+            Older::State(state) => Ok(Some(state)),
+            Older::Absent => Ok(None),
+            Older::Damaged(why) => {
+                let row = format!("a state before event {number} of the journal {name:?}");
+                Err(self.damaged(Kind::States, row, why))
+            }
+        }
     }
 
     /// Returns the error for data that differs from what was written.
@@ -321,17 +359,56 @@ pub(super) async fn ask_state(store: &Store, known: &Known) -> Result<States, Un
     }
 }
 
+/// Result of the search for an older saved state.
+enum Older {
+    State(Snapshot),
+    Absent,
+    /// A message that may be the searched state is damaged. Contains the reason.
+    Damaged(&'static str),
+}
+
+/// Requests the saved states of a journal, oldest first, until one is not older than the state with
+/// the number `number`.
+async fn ask_older(
+    store: &Store,
+    known: &Known,
+    number: u64,
+    until: Instant,
+) -> Result<Older, String> {
+    let (mut sequence, mut older) = (1, Older::Absent);
+    // A stream with other settings may have more than two.
+    while let Some(found) = store.next(Kind::States, &known.tokens, sequence).await? {
+        sequence = found.sequence + 1;
+        match StateHead::read(&found.payload) {
+            Ok((head, _)) if head.marks[0].number >= number => break,
+            Ok((head, state)) if head.marks[0].number + 1 >= known.oldest() => {
+                older = Older::State(snapshot(&head, state));
+            }
+            Ok(_) => {}
+            Err(why) if matches!(older, Older::Absent) => older = Older::Damaged(why),
+            Err(_) => {}
+        }
+        if Instant::now() >= until {
+            return Err("it has too many states".to_owned());
+        }
+    }
+    Ok(older)
+}
+
+fn snapshot(head: &StateHead, state: &[u8]) -> Snapshot {
+    Snapshot {
+        number: head.marks[0].number,
+        kind: head.kind,
+        payload: state.to_vec(),
+    }
+}
+
 fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static str>) -> States {
     let saved = SavedStates {
         marks: head.marks,
         sequence,
     };
-    let snapshot = Snapshot {
-        number: head.marks[0].number,
-        kind: head.kind,
-        payload: state.to_vec(),
-    };
-    (saved, Some(snapshot), damage)
+    (saved, Some(snapshot(&head, state)), damage)
 }
 
 /// Returns the result for a journal that has no readable saved state. Fails if the first events of

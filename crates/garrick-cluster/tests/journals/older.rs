@@ -1,0 +1,147 @@
+//! Older saved states, and journals that are forgotten.
+
+use std::thread;
+
+use garrick_actor::Reply;
+use garrick_cluster::nats::NatsLogOptions;
+use garrick_journal::{
+    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, Log, Stored,
+};
+use garrick_sim::testing::Kit;
+
+use crate::events::{STATE, append, event, start};
+use crate::lost::Pair;
+use crate::proxy::To;
+use crate::server::Server;
+use crate::store::open;
+
+/// A number that is encoded in eight bytes.
+struct Number(u64);
+
+impl Stored for Number {
+    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
+        bytes.extend(self.0.to_le_bytes());
+        STATE
+    }
+
+    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
+        Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
+    }
+}
+
+/// An actor that adds numbers. It cannot decode states from 15 on.
+struct Sum;
+
+impl DurableActor for Sum {
+    type Msg = (u64, Reply<u64>);
+    type State = u64;
+    type Event = Number;
+    type Outcome = ();
+
+    fn decide(&self, sum: &u64, (number, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
+        if number > 0 {
+            cx.record(Number(number));
+        }
+        reply.send(sum + number);
+    }
+
+    fn apply(sum: &mut u64, Number(number): &Number) {
+        *sum += number;
+    }
+
+    const SAVE_EVERY: u64 = 10;
+
+    fn save(sum: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
+        Some(Number(*sum).encode(bytes))
+    }
+
+    fn load(kind: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
+        let Number(sum) = Number::decode(kind, bytes)?;
+        if sum < 15 {
+            Ok(sum)
+        } else {
+            Err("a later version has saved it".into())
+        }
+    }
+}
+
+#[test]
+fn an_older_state_is_used_if_the_newest_one_cannot_be_decoded() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let mut kit = Kit::new();
+    for (added, sum) in [(23, 23), (0, 23)] {
+        let log = open(&server, NatsLogOptions::new(), "test");
+        let journal = Journal::new(kit.handle(), log).unwrap();
+        let account = kit.spawn(journal.entity("a", Sum).unwrap()).unwrap();
+        for _ in 0..added {
+            assert!(kit.answer(account.ask(|reply| (1, reply))).is_ok());
+        }
+        assert_eq!(kit.answer(account.ask(|reply| (0, reply))), Ok(sum));
+        let notices = journal.take_notices();
+        if added > 0 {
+            assert!(notices.is_empty(), "{notices:?}");
+        } else {
+            let is_it = matches!(&notices[..], [JournalError::Event { number: 20, .. }]);
+            assert!(is_it, "{notices:?}");
+            assert_eq!(journal.sample().recovered, 13);
+        }
+        drop((journal, account));
+        kit.run();
+    }
+}
+
+/// Publishes a message that is no saved state, as a state of the journal `a`.
+fn publish_damage(server: &Server) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.address()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let sent = context.publish("g.test.s.a", "damaged".into()).await;
+        sent.unwrap().await.unwrap();
+    });
+}
+
+#[test]
+fn a_damaged_older_state_is_an_error() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let log = open(&server, NatsLogOptions::new(), "test");
+    let a = start(&log, "a").journal;
+    for number in 1..=4 {
+        assert!(append(&log, &[(a, event(number, b"event"))]).is_empty());
+    }
+    publish_damage(&server);
+    assert!(start(&log, "a").snapshot.is_none());
+    log.save(a, 4, STATE, b"state").unwrap();
+    let older = log.saved_before(a, 4);
+    let is_damage = matches!(&older, Err(JournalError::DamagedRow { row, .. })
+        if row == "a state before event 4 of the journal \"a\"");
+    assert!(is_damage, "{older:?}");
+    // The newest state is damaged, and the older one is returned by `start`.
+    publish_damage(&server);
+    let saved = start(&log, "a").snapshot.map(|saved| saved.number);
+    assert_eq!(saved, Some(4));
+    assert_eq!(log.saved_before(a, 4).unwrap(), None);
+}
+
+#[test]
+fn a_journal_whose_first_event_is_under_way_is_not_forgotten() {
+    let Some(pair) = Pair::new() else { return };
+    let (a, b) = (start(&pair.log, "a").journal, start(&pair.log, "b").journal);
+    let mut group = Group::new();
+    group.add(a, event(1, b"one")).unwrap();
+    thread::scope(|scope| {
+        pair.proxy.hold(&[To::Client]);
+        let appending = scope.spawn(|| pair.log.append(&group));
+        pair.until_stored(1);
+        assert!(!pair.log.forget("a") && !pair.log.forget("b"));
+        pair.proxy.hold(&[]);
+        assert!(appending.join().unwrap().unwrap().is_empty());
+    });
+    assert!(pair.log.forget("a") && pair.log.forget("b"));
+    assert_eq!(start(&pair.log, "a").journal, a);
+    assert_ne!(start(&pair.log, "b").journal, b);
+}
