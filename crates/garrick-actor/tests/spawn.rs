@@ -592,3 +592,71 @@ fn a_path_has_the_type_of_an_async_actor_also_below_a_supervisor() {
         assert!(path.starts_with("/user/Shows@"), "{path}");
     }
 }
+
+/// An actor that tells its address at its start, and nothing at its end.
+struct Mortal(mpsc::Sender<Option<Address<()>>>);
+
+impl Actor for Mortal {
+    type Msg = ();
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, ()>) {
+        self.0.send(Some(cx.address())).unwrap();
+    }
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
+}
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        let _ = self.0.send(None);
+    }
+}
+
+#[test]
+fn an_undone_turn_keeps_no_actor_behind_any_mailbox() {
+    let mailboxes: [fn() -> Mailbox<()>; 3] = [
+        || Mailbox::priority(|()| 0),
+        || Mailbox::bounded(4, OnFull::DropOldest).unwrap(),
+        || Mailbox::bounded(4, OnFull::Fail).unwrap(),
+    ];
+    for mailbox in mailboxes {
+        let (_, local) = common::local();
+        let (told, heard) = mpsc::channel();
+        let (kept, spawned) = mpsc::channel();
+        let parent = local.spawn(behavior(move |undoes: bool, cx| {
+            let child = cx.actor(Mortal(told.clone())).mailbox(mailbox()).spawn();
+            if undoes {
+                garrick_actor::Next::Undo
+            } else {
+                kept.send(child).unwrap();
+                garrick_actor::Next::Continue
+            }
+        }));
+        parent.send(true).unwrap();
+        settle(&local);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [None]);
+        parent.send(false).unwrap();
+        settle(&local);
+        let child = spawned.try_recv().unwrap();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Some(child)]);
+        settle(&local);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [None]);
+    }
+}
+
+#[test]
+fn an_actor_starts_behind_its_mailbox_though_nobody_has_its_address() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let priority = Mailbox::priority(|()| 0);
+    drop(local.actor(Mortal(told)).mailbox(priority).spawn());
+    settle(&local);
+    let started = heard.try_recv().unwrap().unwrap();
+    started.send(()).unwrap();
+    settle(&local);
+    assert!(heard.try_recv().is_err());
+    drop(started);
+    settle(&local);
+    assert_eq!(heard.try_recv(), Ok(None));
+}

@@ -79,6 +79,11 @@ struct Outward<M>(Arc<Channel<M>>);
 impl<M: Send + 'static> Way<M> for Outward<M> {
     type Arrival = Held<M>;
 
+    /// Returns `None`: no actor starts.
+    fn front(&self, _: Address<Held<M>>) -> Option<Address<M>> {
+        None
+    }
+
     fn arrive(&mut self, held: Held<M>, _: &mut Context<'_, Held<M>>) -> Arrived<M> {
         let mut held = Some((held.message, held.permit));
         self.0.tell(|inner| {
