@@ -234,7 +234,7 @@ fn open<M: Send + 'static>(
         is_over: false,
         is_closed: false,
     })));
-    let front = Front::new(Room::new(capacity.get()));
+    let front = Front::new(Room::with_waiting(capacity.get()));
     let outlet = Outlet {
         channel: channel.clone(),
         front: Arc::downgrade(&front),
