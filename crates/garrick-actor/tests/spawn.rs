@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use common::settle;
+use garrick_actor::behaviors::{forward, label};
 use garrick_actor::mailbox::{Mailbox, OnFull, TrySendError};
 use garrick_actor::supervise::{Decision, Strategy, SuperviseError, Supervisor};
 use garrick_actor::{
-    Actor, Address, AsyncActor, AsyncContext, Context, Failure, Incoming, Local, Reply, System,
-    behavior, cyclic,
+    Actor, Address, AsyncActor, AsyncContext, Context, Failure, Incoming, Local, Reply, SendError,
+    System, behavior, cyclic,
 };
 use garrick_testkit::{fail, silence_panics};
 
@@ -542,6 +543,57 @@ fn a_mapped_address_has_the_bound_of_its_target() {
     lengths.stop();
     settle(&local);
     assert_eq!(words.try_send("late"), Err(TrySendError::Stopped("late")));
+}
+
+#[test]
+fn an_address_that_forwards_has_the_bound_of_its_target() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let labelled = behavior(move |(label, n): (char, u32), _| told.send((label, n)).unwrap());
+    let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let target = local.actor(labelled).mailbox(mailbox).spawn();
+    let address = forward(forward(label(target.clone(), 'a')));
+    assert_eq!((address.capacity(), address.waiting()), (Some(1), Some(0)));
+    address.try_send(1).unwrap();
+    // The thread would wait for itself.
+    assert_eq!(address.try_send(2), Err(TrySendError::Full(2)));
+    assert_eq!(address.send(2), Err(SendError(2)));
+    assert_eq!(address.send_blocking(2), Err(SendError(2)));
+    // The future waits, and the thread runs the actor meanwhile.
+    local.block_on(async {
+        address.send_async(3).await.unwrap();
+        address.send_async(4).await.unwrap();
+    });
+    settle(&local);
+    let heard = heard.try_iter().collect::<Vec<_>>();
+    assert_eq!(heard, [('a', 1), ('a', 3), ('a', 4)]);
+    assert_eq!(forward(local.spawn(Sum(0))).capacity(), None);
+    target.stop();
+    settle(&local);
+    assert_eq!(address.try_send(5), Err(TrySendError::Stopped(5)));
+}
+
+#[test]
+fn senders_through_an_address_that_forwards_wait_and_lose_nothing() {
+    let system = System::builder().workers(1).start().unwrap();
+    let (told, heard) = mpsc::channel();
+    let slow = behavior(move |n: u32, _| told.send(n).unwrap());
+    let mailbox = Mailbox::bounded(2, OnFull::Wait).unwrap();
+    let address = forward(system.actor(slow).mailbox(mailbox).spawn().unwrap());
+    std::thread::scope(|scope| {
+        let blocking = address.clone();
+        scope.spawn(move || (0..2_000).for_each(|n| blocking.send_blocking(n).unwrap()));
+        let here = address.clone();
+        scope.spawn(move || (0..2_000).for_each(|n| here.send(n).unwrap()));
+        let (_, local) = common::local();
+        local.block_on(async {
+            for n in 0..2_000 {
+                address.send_async(n).await.unwrap();
+            }
+        });
+    });
+    system.shutdown();
+    assert_eq!(heard.try_iter().count(), 6_000);
 }
 
 #[test]
