@@ -66,12 +66,12 @@ where
                 self.missed = 0;
                 true
             }
-            // The next message also counts this period.
-            Err(TrySendError::Full(msg)) => {
+            // The next message also counts this period. A door in front of a full mailbox need not
+            // show that the mailbox is bounded.
+            Err(TrySendError::Full(msg) | TrySendError::Stopped(msg)) => {
                 quiet::drop(msg);
-                true
+                !self.to.is_stopped()
             }
-            Err(TrySendError::Stopped(_)) => false,
         };
         if goes_on && self.set(turn, &turn.address()).is_ok() {
             Flow::Continue

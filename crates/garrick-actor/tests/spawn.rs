@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use common::settle;
+use garrick_actor::behaviors::{forward, label};
 use garrick_actor::mailbox::{Mailbox, OnFull, TrySendError};
 use garrick_actor::supervise::{Decision, Strategy, SuperviseError, Supervisor};
 use garrick_actor::{
-    Actor, Address, AsyncActor, AsyncContext, Context, Failure, Incoming, Local, Reply, System,
-    behavior, cyclic,
+    Actor, Address, AsyncActor, AsyncContext, Context, Failure, Incoming, Local, Reply, SendError,
+    System, behavior, cyclic,
 };
 use garrick_testkit::{fail, silence_panics};
 
@@ -545,6 +546,57 @@ fn a_mapped_address_has_the_bound_of_its_target() {
 }
 
 #[test]
+fn an_address_that_forwards_has_the_bound_of_its_target() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let labelled = behavior(move |(label, n): (char, u32), _| told.send((label, n)).unwrap());
+    let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let target = local.actor(labelled).mailbox(mailbox).spawn();
+    let address = forward(forward(label(target.clone(), 'a')));
+    assert_eq!((address.capacity(), address.waiting()), (Some(1), Some(0)));
+    address.try_send(1).unwrap();
+    // The thread would wait for itself.
+    assert_eq!(address.try_send(2), Err(TrySendError::Full(2)));
+    assert_eq!(address.send(2), Err(SendError(2)));
+    assert_eq!(address.send_blocking(2), Err(SendError(2)));
+    // The future waits, and the thread runs the actor meanwhile.
+    local.block_on(async {
+        address.send_async(3).await.unwrap();
+        address.send_async(4).await.unwrap();
+    });
+    settle(&local);
+    let heard = heard.try_iter().collect::<Vec<_>>();
+    assert_eq!(heard, [('a', 1), ('a', 3), ('a', 4)]);
+    assert_eq!(forward(local.spawn(Sum(0))).capacity(), None);
+    target.stop();
+    settle(&local);
+    assert_eq!(address.try_send(5), Err(TrySendError::Stopped(5)));
+}
+
+#[test]
+fn senders_through_an_address_that_forwards_wait_and_lose_nothing() {
+    let system = System::builder().workers(1).start().unwrap();
+    let (told, heard) = mpsc::channel();
+    let slow = behavior(move |n: u32, _| told.send(n).unwrap());
+    let mailbox = Mailbox::bounded(2, OnFull::Wait).unwrap();
+    let address = forward(system.actor(slow).mailbox(mailbox).spawn().unwrap());
+    std::thread::scope(|scope| {
+        let blocking = address.clone();
+        scope.spawn(move || (0..2_000).for_each(|n| blocking.send_blocking(n).unwrap()));
+        let here = address.clone();
+        scope.spawn(move || (0..2_000).for_each(|n| here.send(n).unwrap()));
+        let (_, local) = common::local();
+        local.block_on(async {
+            for n in 0..2_000 {
+                address.send_async(n).await.unwrap();
+            }
+        });
+    });
+    system.shutdown();
+    assert_eq!(heard.try_iter().count(), 6_000);
+}
+
+#[test]
 fn a_path_has_the_actors_type_also_behind_a_mailbox() {
     let (_, local) = common::local();
     struct Shows;
@@ -591,4 +643,72 @@ fn a_path_has_the_type_of_an_async_actor_also_below_a_supervisor() {
         let path = local.block_on(shows.ask(|reply| reply)).unwrap();
         assert!(path.starts_with("/user/Shows@"), "{path}");
     }
+}
+
+/// An actor that tells its address at its start, and nothing at its end.
+struct Mortal(mpsc::Sender<Option<Address<()>>>);
+
+impl Actor for Mortal {
+    type Msg = ();
+    type Outcome = ();
+
+    fn started(&mut self, cx: &mut Context<'_, ()>) {
+        self.0.send(Some(cx.address())).unwrap();
+    }
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
+}
+
+impl Drop for Mortal {
+    fn drop(&mut self) {
+        let _ = self.0.send(None);
+    }
+}
+
+#[test]
+fn an_undone_turn_keeps_no_actor_behind_any_mailbox() {
+    let mailboxes: [fn() -> Mailbox<()>; 3] = [
+        || Mailbox::priority(|()| 0),
+        || Mailbox::bounded(4, OnFull::DropOldest).unwrap(),
+        || Mailbox::bounded(4, OnFull::Fail).unwrap(),
+    ];
+    for mailbox in mailboxes {
+        let (_, local) = common::local();
+        let (told, heard) = mpsc::channel();
+        let (kept, spawned) = mpsc::channel();
+        let parent = local.spawn(behavior(move |undoes: bool, cx| {
+            let child = cx.actor(Mortal(told.clone())).mailbox(mailbox()).spawn();
+            if undoes {
+                garrick_actor::Next::Undo
+            } else {
+                kept.send(child).unwrap();
+                garrick_actor::Next::Continue
+            }
+        }));
+        parent.send(true).unwrap();
+        settle(&local);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [None]);
+        parent.send(false).unwrap();
+        settle(&local);
+        let child = spawned.try_recv().unwrap();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Some(child)]);
+        settle(&local);
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [None]);
+    }
+}
+
+#[test]
+fn an_actor_starts_behind_its_mailbox_though_nobody_has_its_address() {
+    let (_, local) = common::local();
+    let (told, heard) = mpsc::channel();
+    let priority = Mailbox::priority(|()| 0);
+    drop(local.actor(Mortal(told)).mailbox(priority).spawn());
+    settle(&local);
+    let started = heard.try_recv().unwrap().unwrap();
+    started.send(()).unwrap();
+    settle(&local);
+    assert!(heard.try_recv().is_err());
+    drop(started);
+    settle(&local);
+    assert_eq!(heard.try_recv(), Ok(None));
 }

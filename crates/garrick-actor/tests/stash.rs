@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
+use allocation_counter::measure;
 use common::settle;
 use garrick_actor::error::StashError;
 use garrick_actor::mailbox::{Mailbox, OnFull};
@@ -359,4 +360,21 @@ fn an_actor_behind_a_mailbox_ends_when_nobody_can_reach_it() {
         settle(&local);
         assert_eq!(Arc::strong_count(&alive), 1);
     }
+}
+
+#[test]
+fn a_long_stash_is_not_copied_at_each_change() {
+    const COUNT: u32 = 4_000;
+    let stand = stand(COUNT as usize);
+    // Each turn stashes one message, or unstashes one of many.
+    let stashed = measure(|| stand.numbers(0..COUNT));
+    let unstashed = measure(|| {
+        for _ in 0..COUNT {
+            stand.tell(Msg::OpenFor(1));
+        }
+    });
+    assert_eq!(stand.heard(), (0..COUNT).collect::<Vec<_>>());
+    // A copy in each turn would need some 200 MB in total.
+    let bytes = [stashed.bytes_total, unstashed.bytes_total];
+    assert!(bytes.iter().all(|bytes| *bytes < 4 << 20), "{bytes:?}");
 }

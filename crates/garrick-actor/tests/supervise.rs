@@ -1102,3 +1102,115 @@ impl Drop for Stops {
         drop(tree.map(|tree| tree.stop()));
     }
 }
+
+/// Spawns a child. Returns its address, that of an actor that is linked to the child, and a channel
+/// for the reason of the child's end.
+fn watched(
+    stage: &Stage,
+    tree: &Tree,
+    restart: Restart,
+) -> (Address<Msg>, Address<Address<Msg>>, mpsc::Receiver<Ended>) {
+    let child = tree
+        .handle()
+        .actor(player(stage, "a"))
+        .named("a")
+        .supervised_by(tree)
+        .restart(restart)
+        .spawn()
+        .unwrap();
+    let (told, ended) = mpsc::channel();
+    child.watch(move |how| told.send(how).unwrap());
+    let linked = stage
+        .handle()
+        .spawn(behavior(|to: Address<Msg>, cx| cx.link(&to)));
+    let linked = linked.unwrap();
+    linked.send(child.clone()).unwrap();
+    stage.run();
+    (child, linked, ended)
+}
+
+#[test]
+fn a_child_that_fails_for_good_is_no_child_that_stops() {
+    for (msg, why) in [(Msg::Panic, "on purpose"), (Msg::Fail, "as told")] {
+        let stage = Stage::new();
+        let tree = stage.tree(Strategy::OneForOne);
+        let (child, linked, ended) = watched(&stage, &tree, Restart::Temporary);
+        child.send(msg).unwrap();
+        stage.run();
+        assert_eq!(ended.try_recv(), Ok(Ended::Failed(why.into())));
+        assert!(linked.is_stopped());
+    }
+}
+
+#[test]
+fn a_child_that_was_restarted_after_its_failure_only_stops() {
+    for ends in [
+        |_: &Tree, child: &Address<Msg>| child.send(Msg::Stop).unwrap(),
+        |tree: &Tree, _: &Address<Msg>| drop(tree.stop()),
+        |_: &Tree, child: &Address<Msg>| child.stop(),
+    ] {
+        let stage = Stage::new();
+        let tree = stage.tree(Strategy::OneForOne);
+        let (child, linked, ended) = watched(&stage, &tree, Restart::Transient);
+        child.send(Msg::Panic).unwrap();
+        child.send(Msg::Fail).unwrap();
+        stage.run();
+        assert!(ended.try_recv().is_err());
+        ends(&tree, &child);
+        stage.run();
+        assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
+        assert!(!linked.is_stopped());
+    }
+}
+
+#[test]
+fn a_child_that_fails_at_its_end_or_waits_for_its_restart_has_failed() {
+    let stage = Stage::new();
+    let tree = stage.tree(Strategy::OneForOne);
+    let (child, _, ended) = watched(&stage, &tree, Restart::Permanent);
+    child.send(Msg::Fail).unwrap();
+    child.send(Msg::Panic).unwrap();
+    drop(tree.stop());
+    stage.run();
+    assert!(matches!(ended.try_recv(), Ok(Ended::Failed(_))));
+    let tree = stage.tree(Strategy::OneForOne);
+    let slow = Backoff::exponential(Duration::from_secs(60), Duration::from_secs(60));
+    let actor = tree.handle().actor(player(&stage, "b"));
+    let child = actor.supervised_by(&tree).backoff(slow).spawn().unwrap();
+    let (told, ended) = mpsc::channel();
+    child.watch(move |how| told.send(how).unwrap());
+    child.send(Msg::Fail).unwrap();
+    stage.run();
+    assert!(ended.try_recv().is_err());
+    drop(tree.stop());
+    stage.run();
+    assert_eq!(ended.try_recv(), Ok(Ended::Failed("as told".into())));
+}
+
+#[test]
+fn a_supervisor_that_gives_up_and_is_not_restarted_has_failed() {
+    for (decision, restarts) in [(Decision::Stop, false), (Decision::Restart, true)] {
+        let stage = Stage::new();
+        let tree = stage.tree(Strategy::OneForOne);
+        let inner = Supervisor::new("inner", Strategy::OneForOne)
+            .intensity(0, SECOND)
+            .decide(move |_| decision)
+            .spawn_under(&tree)
+            .unwrap();
+        let (told, ended) = mpsc::channel();
+        inner.watch(move |how| told.send(how).unwrap());
+        let [a, ..] = stage.three(&inner);
+        stage.run();
+        a.send(Msg::Fail).unwrap();
+        stage.run();
+        if restarts {
+            assert!(ended.try_recv().is_err());
+            drop(tree.stop());
+            stage.run();
+            assert_eq!(ended.try_recv(), Ok(Ended::Stopped));
+        } else {
+            let how = ended.try_recv();
+            assert!(matches!(how, Ok(Ended::Failed(why)) if why.contains("`inner` gave up")));
+        }
+    }
+}

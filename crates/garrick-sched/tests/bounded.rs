@@ -701,6 +701,25 @@ fn a_converting_address_gives_back_what_a_full_mailbox_refuses_and_does_not_conv
 }
 
 #[test]
+fn a_thread_does_not_wait_for_itself_through_converting_addresses() {
+    ends_alone(|| {
+        let here = Here::new_here().unwrap();
+        let (to, heard) = bounded(&here.handle(), 1, WhenFull::Wait);
+        let once = to.contramap(|n: u32| n);
+        let twice = once.contramap(|n: u32| n);
+        to.send(1).unwrap();
+        for address in [&to, &once, &twice] {
+            assert_eq!(address.send(2), Err(SendError(2)));
+            assert_eq!(address.send_blocking(3), Err(SendError(3)));
+        }
+        here.run();
+        twice.send_blocking(4).unwrap();
+        here.run();
+        assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1, 4]);
+    });
+}
+
+#[test]
 fn a_converting_address_drops_for_a_mailbox_that_drops() {
     ends_alone(|| {
         let here = Here::new_here().unwrap();

@@ -4,9 +4,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use garrick_sched::{Address, Reply, SendError};
+use garrick_sched::{Address, Reply};
 
-use super::passage::{passage, passage_to};
+use super::passage::{passage, passage_before};
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -36,7 +36,9 @@ where
 /// Creates an address that forwards every message to `to`.
 ///
 /// Code that has only the new address cannot stop the target with [`Address::stop`]. To be able to
-/// revoke the right to send, use a [`gatekeeper`](super::gatekeeper()) instead.
+/// revoke the right to send, use a [`gatekeeper`](super::gatekeeper()) instead. The other methods
+/// of the new address, such as [`Address::watch`] and [`Address::try_send`], have the same effect
+/// as those of `to`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors), so forwarding costs only a function
 /// call.
@@ -56,11 +58,12 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
-    passage_to(to, |to, msg| to.send(msg), Address::is_stopped)
+    passage_before(to, (), |(), msg| msg, |msg| msg)
 }
 
 /// Creates an address that adds `label` to every message and forwards the pair to `to`. The
-/// receiver can use the label to distinguish messages to this address from other messages.
+/// receiver can use the label to distinguish messages to this address from other messages. Watches
+/// and the bound of the mailbox are those of `to`, as for [`forward`].
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone of the
 /// label.
@@ -85,11 +88,7 @@ where
     L: Clone + Send + Sync + 'static,
     M: Send + 'static,
 {
-    let pass = |(to, label): &(Address<(L, M)>, L), msg| {
-        let sent = to.send((label.clone(), msg));
-        sent.map_err(|SendError((_, msg))| SendError(msg))
-    };
-    passage_to((to, label), pass, |(to, _)| to.is_stopped())
+    passage_before(to, label, |label, msg| (label.clone(), msg), |(_, msg)| msg)
 }
 
 /// An unforgeable label, created by [`tag`].

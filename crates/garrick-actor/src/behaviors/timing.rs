@@ -197,7 +197,9 @@ impl<M: Send + 'static> Line<M> {
             }
             // Like the message of a timer, a message that was accepted goes beyond the bound of a
             // full mailbox.
-            if let Err(SendError(msg)) = self.to.send_promised(msg) {
+            if let Err(SendError(msg)) = self.to.send_promised(msg)
+                && let Err(SendError(msg)) = cx.skip(&self.to, msg)
+            {
                 cx.dead_letter(msg);
                 return Next::Stop;
             }

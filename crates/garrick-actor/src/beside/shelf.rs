@@ -65,8 +65,11 @@ impl<M> Shelf<M> {
     pub(crate) fn commit(&mut self) -> Several<VecDeque<M>> {
         self.added = 0;
         let released = mem::take(&mut self.released);
-        let rest = self.kept.split_off(released);
-        mem::replace(&mut *self.kept, rest).into()
+        if released == self.kept.len() {
+            return mem::take(&mut self.kept);
+        }
+        // The messages that stay are not moved, because there can be many of them.
+        self.kept.drain(..released).collect::<VecDeque<_>>().into()
     }
 
     /// Undoes the changes of the turn. Returns the messages that the turn has stashed.

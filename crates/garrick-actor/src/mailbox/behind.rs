@@ -30,6 +30,10 @@ impl<N: 'static> Actual<N> {
         Self(OnceLock::new())
     }
 
+    pub(super) fn of(address: Address<N>) -> Self {
+        Self(OnceLock::from(address))
+    }
+
     /// Returns the actor's address. Blocks until the address is set, because the actor may use the
     /// door before the code that spawned the actor has set the address.
     pub(super) fn wait(&self) -> &Address<N> {
@@ -124,6 +128,10 @@ pub(super) trait Way<M: 'static>: Send + 'static {
     /// Type of the messages that arrive at the actor's side of the mailbox.
     type Arrival: Send + 'static;
 
+    /// Returns another address of the door in front of the actor, whose own address is `actual`.
+    /// Returns `None` if the actor has no start.
+    fn front(&self, actual: Address<Self::Arrival>) -> Option<Address<M>>;
+
     /// Processes a message that has arrived. Returns the next step.
     fn arrive(&mut self, arrival: Self::Arrival, cx: &mut Context<'_, Self::Arrival>)
     -> Arrived<M>;
@@ -157,9 +165,6 @@ struct Behind<A: Actor, W: Way<A::Msg>> {
     way: W,
     /// True if the actor has been asked to stop. It stops when the way is empty.
     is_closing: bool,
-    /// Address of the door in front of the actor. `None` after the actor has started, and for an
-    /// actor whose `STARTS` is false.
-    front: Option<Address<A::Msg>>,
 }
 
 impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
@@ -171,7 +176,9 @@ impl<A: Actor, W: Way<A::Msg>> Actor for Behind<A, W> {
     const INTERNAL: bool = A::INTERNAL;
 
     fn started(&mut self, cx: &mut Context<'_, Self::Msg>) -> Next {
-        let (Some(front), Some(actor)) = (self.front.take(), &mut self.actor) else {
+        // The address is created here. If the actor stored it until its start, it would never be
+        // dropped after the turn that spawned it was undone.
+        let (Some(front), Some(actor)) = (self.way.front(cx.address()), &mut self.actor) else {
             return Next::Continue;
         };
         let turn = cx.turn().seen_as(&front);
@@ -233,6 +240,11 @@ impl<A: Actor, W: Way<A::Msg>> Drop for Behind<A, W> {
     }
 }
 
+/// Returns the address of a door that passes each message to `entrance`.
+pub(super) fn address<E: Entrance>(entrance: Arc<E>) -> Address<E::Message> {
+    door(Gate(entrance))
+}
+
 /// Spawns an actor behind a door, which passes each message to `entrance`. Returns the address of
 /// the door.
 pub(super) fn spawn<A, E, W>(
@@ -247,18 +259,16 @@ where
     E: Entrance<Message = A::Msg>,
     W: Way<A::Msg, Arrival = E::Arrival>,
 {
-    let address = door(Gate(entrance.clone()));
     let behind = Behind {
         actor: Some(actor),
         way,
         is_closing: false,
-        front: A::STARTS.then(|| address.clone()),
     };
     match ground.spawn_task(Cell(behind)) {
         Ok(spawned) => {
             let set = entrance.actual().0.set(spawned);
             debug_assert!(set.is_ok(), "the address is set only here");
-            Ok(address)
+            Ok(address(entrance.clone()))
         }
         Err(SpawnError(Cell(mut behind))) => {
             let actor = behind.actor.take();

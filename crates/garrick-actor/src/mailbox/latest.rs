@@ -197,6 +197,14 @@ impl<M: Send + 'static> Oldest<M> {
 impl<M: Send + 'static> Way<M> for Oldest<M> {
     type Arrival = Order<M>;
 
+    fn front(&self, actual: Address<Order<M>>) -> Option<Address<M>> {
+        let front = Front {
+            actual: Actual::of(actual),
+            shared: self.shared.clone(),
+        };
+        Some(behind::address(Arc::new(front)))
+    }
+
     fn arrive(&mut self, order: Order<M>, cx: &mut Context<'_, Order<M>>) -> Arrived<M> {
         let front = match order {
             Order::Carried(message, permit, front) => {

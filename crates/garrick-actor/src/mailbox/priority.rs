@@ -131,6 +131,10 @@ impl<M: Send + 'static> Highest<M> {
 impl<M: Send + 'static> Way<M> for Highest<M> {
     type Arrival = Ranked<M>;
 
+    fn front(&self, actual: Address<Ranked<M>>) -> Option<Address<M>> {
+        Some(behind::address(Arc::new(Front(Actual::of(actual)))))
+    }
+
     fn arrive(&mut self, message: Ranked<M>, cx: &mut Context<'_, Ranked<M>>) -> Arrived<M> {
         match message {
             Ranked::Put(message, _) if self.is_closed => Arrived::Late(message),

@@ -62,6 +62,8 @@ pub(super) struct Root {
     parent: Option<Line>,
     /// Number of times that the parent has started this supervisor.
     incarnation: u32,
+    /// Reason for which the supervisor has given up, until its parent starts it again.
+    failure: Option<Arc<str>>,
     /// True if the supervisor must report to its parent when all children are up.
     owes_up: bool,
     /// True if the supervisor must stop as soon as no child is being started. A child that is being
@@ -97,6 +99,7 @@ impl Root {
             unheard: None,
             parent,
             incarnation: 0,
+            failure: None,
             owes_up: false,
             is_stop_wanted: false,
             stoppers: Vec::new(),
@@ -346,6 +349,7 @@ impl Root {
                 if matches!(self.mode, Mode::Ending(After::Over)) => {}
             Job::Begin | Job::Resume => {
                 self.crew.face().set_own_state(ChildState::Up);
+                self.failure = None;
                 self.incarnation = self.incarnation.wrapping_add(u32::from(job == Job::Begin));
                 self.owes_up = job == Job::Begin;
                 self.mode = Mode::Running;
@@ -420,7 +424,9 @@ impl Root {
                 turn.nudge(&turn.address());
             }
             After::Escalate(why) => {
-                let fault = Fault::Escalated(why.into());
+                let why: Arc<str> = why.into();
+                self.failure = Some(why.clone());
+                let fault = Fault::Escalated(why);
                 self.report(turn, Report::Fault(self.incarnation, fault));
             }
             After::Halted => {
@@ -429,6 +435,9 @@ impl Root {
             }
             After::Over => {
                 self.stoppers.drain(..).for_each(|reply| reply.send(()));
+                if let Some(why) = &self.failure {
+                    turn.ends_as_failed(why);
+                }
                 return Flow::Stop;
             }
         }

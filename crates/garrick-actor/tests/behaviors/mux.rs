@@ -77,6 +77,18 @@ fn a_wire_may_be_a_door() {
 }
 
 #[test]
+fn when_the_wire_behind_a_door_ends_no_question_stays_open() {
+    let stand = Stand::new();
+    let (wire, _sent) = stand.listener::<(u64, u32)>();
+    let mux = stand.spawn(mux::<u32, u32>(forward(wire.clone())));
+    let ask = mux.ask(|reply| Mux::Ask((1, reply)));
+    stand.run();
+    stand.stop(&wire);
+    assert_eq!(stand.answer(ask), Err(DROPPED));
+    assert!(mux.is_stopped());
+}
+
+#[test]
 fn open_questions_are_refused_in_the_order_in_which_they_came() {
     let stand = Stand::new();
     let (wire, _sent) = stand.listener::<(u64, u32)>();

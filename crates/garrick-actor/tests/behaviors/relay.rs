@@ -4,7 +4,7 @@
 use garrick_actor::behaviors::{
     Count, Gate, constant, counter, forward, gatekeeper, label, once, sink, tag,
 };
-use garrick_actor::{Reply, SendError};
+use garrick_actor::{Ended, Reply, SendError};
 
 use crate::stand::{DROPPED, Stand, heard};
 
@@ -40,6 +40,22 @@ fn whoever_holds_a_door_cannot_stop_what_is_behind_it() {
     forward.send(1).unwrap();
     stand.run();
     assert_eq!(heard(&told), [1]);
+}
+
+#[test]
+fn who_watches_a_door_with_one_target_watches_the_target() {
+    let stand = Stand::new();
+    let (target, _told) = stand.listener::<(char, u32)>();
+    let labelled = label(target.clone(), 'a');
+    let (ended, endings) = std::sync::mpsc::channel();
+    for door in [labelled.clone(), forward(labelled)] {
+        let ended = ended.clone();
+        door.watch(move |how| ended.send(how).unwrap());
+    }
+    stand.run();
+    assert_eq!(heard(&endings), []);
+    stand.stop(&target);
+    assert_eq!(heard(&endings), [Ended::Stopped, Ended::Stopped]);
 }
 
 #[test]

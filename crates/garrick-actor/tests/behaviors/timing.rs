@@ -1,6 +1,6 @@
 //! Tests of `timer`, `delay` and `timeout`, with a clock that is set by hand.
 
-use garrick_actor::behaviors::{delay, timeout, timer};
+use garrick_actor::behaviors::{broadcast, delay, timeout, timer};
 use garrick_actor::system::LetterReason;
 use garrick_actor::{Handle, Next, behavior};
 use garrick_testkit::{Bomb, ms, silence_panics};
@@ -169,6 +169,26 @@ fn a_delay_to_nowhere_is_a_dead_letter_at_once_or_later() {
     stand.run();
     assert_eq!(stand.dead_letters(), 2);
     assert!(delay.is_stopped());
+}
+
+#[test]
+fn a_delay_goes_on_though_a_full_mailbox_behind_a_door_refuses_a_message() {
+    let stand = Stand::new();
+    let target = Narrow::<u32>::new();
+    let delay = stand.spawn(delay(broadcast(vec![target.address.clone()]), ms(5)));
+    for n in [1, 2] {
+        delay.send(n).unwrap();
+        stand.run();
+    }
+    stand.advance(ms(3));
+    delay.send(3).unwrap();
+    stand.run();
+    stand.advance(ms(3));
+    assert_eq!(target.heard(), [1]);
+    assert_eq!(stand.dead_letters(), 1);
+    stand.advance(ms(3));
+    assert_eq!(target.heard(), [3]);
+    assert_eq!(stand.dead_letters(), 1);
 }
 
 #[test]

@@ -39,6 +39,19 @@ fn what_is_sent_is_read_in_order_and_then_it_ends() {
     sender.join().unwrap();
 }
 
+#[test]
+fn a_thread_waits_for_a_place_also_through_a_conversion() {
+    let system = System::builder().workers(1).start().unwrap();
+    let (inlet, outlet) = system.stream::<u32>(capacity(2)).unwrap();
+    let doubled = inlet.contramap(|n: u32| 2 * n);
+    drop(inlet);
+    let sender = thread::spawn(move || (0..100).for_each(|n| doubled.send(n).unwrap()));
+    let local = Local::new().unwrap();
+    let read: Vec<u32> = local.block_on(outlet.collect());
+    assert!(read.into_iter().eq((0..100).map(|n| 2 * n)));
+    sender.join().unwrap();
+}
+
 /// Sends a number on and ends the turn as the message says. Reports each number that the mailbox
 /// rejects.
 struct Source {

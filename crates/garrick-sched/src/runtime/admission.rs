@@ -119,7 +119,7 @@ impl<M: 'static> Address<M> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
         };
-        if current::is_only_runner(self.keeper()) {
+        if self.waits_for_itself() {
             return Err(SendError(message));
         }
         match self.place_blocking() {
@@ -239,19 +239,22 @@ impl<M: 'static> Address<M> {
         self.own_room().or_else(|| self.gauged()?.room())
     }
 
-    /// Returns the worker of the task with the bounded mailbox. Returns [`Home::NOBODY`] if this is
-    /// the address of a door, because the worker of the task behind it is not known.
-    pub(super) fn keeper(&self) -> Home {
+    /// Returns true if only the calling thread runs the task with the bounded mailbox, so that this
+    /// thread must not wait for a place in the mailbox. A door asks the address to which it leads.
+    #[doc(hidden)]
+    pub fn waits_for_itself(&self) -> bool {
         let cell = self.cell();
         if cell.is_door() {
-            Home::NOBODY
-        } else {
-            cell.home()
+            let gauged = self.gauged();
+            return current::is_only_runner(Home::NOBODY)
+                || gauged.is_some_and(Gauged::waits_for_itself);
         }
+        current::is_only_runner(cell.home())
     }
 
     /// Tells the task that a sender is waiting for a place in its mailbox.
-    pub(super) fn nudge_keeper(&self) {
+    #[doc(hidden)]
+    pub fn nudge_keeper(&self) {
         if self.cell().is_bounded() {
             self.nudge();
         } else if let Some(gauged) = self.gauged() {

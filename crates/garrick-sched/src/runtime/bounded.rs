@@ -20,7 +20,7 @@ use std::marker::PhantomPinned;
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use crate::cell::{CellPtr, Home, Kind};
+use crate::cell::{CellPtr, Kind};
 use crate::quiet;
 use crate::remote::{Remote, Wake};
 use crate::runtime::address::{Address, SendError, deliver_note};
@@ -128,11 +128,10 @@ impl<T: Task> Task for Bounded<T> {
     }
 }
 
-/// Returns true if the caller is allowed to block its thread until the mailbox has a place. `home`
-/// is the worker of the task. Only the caller may run this worker. Then the place never becomes
-/// free while the caller waits.
-pub(super) fn may_wait(room: &Room, home: Home) -> bool {
-    room.when_full() == WhenFull::Wait && !current::in_turn() && !current::is_only_runner(home)
+/// Returns true if the caller is allowed to block its thread until the mailbox of `to` has a place.
+/// The result is false if only the caller runs the task: while it waits, no place becomes free.
+pub(super) fn may_wait<M: 'static>(room: &Room, to: &Address<M>) -> bool {
+    room.when_full() == WhenFull::Wait && !current::in_turn() && !to.waits_for_itself()
 }
 
 /// Drops or returns a message for which there is no room, as the policy of the mailbox demands.
@@ -229,7 +228,7 @@ impl<M: 'static> Address<M> {
         if is_answer {
             room.take_anyway();
         } else if room.take_some(|_| 1) == 0 {
-            if !may_wait(room, cell.home()) {
+            if !may_wait(room, self) {
                 return overflow(room, message).map(|()| Wake::NOBODY);
             }
             room.wait_for_place(|| self.nudge());

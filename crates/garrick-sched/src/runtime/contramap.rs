@@ -38,7 +38,7 @@ where
         };
         let place = match room.try_take() {
             Some(place) => place,
-            None if may_wait(room, self.to.keeper()) => {
+            None if may_wait(room, &self.to) => {
                 room.wait_for_place(|| self.to.nudge_keeper());
                 Place::of(room.clone())
             }
@@ -107,6 +107,10 @@ where
 
     fn nudge(&self) {
         self.to.nudge_keeper();
+    }
+
+    fn waits_for_itself(&self) -> bool {
+        self.to.waits_for_itself()
     }
 
     fn send_in(&self, message: N, place: Place) -> Result<(), SendError<N>> {

@@ -203,6 +203,12 @@ pub trait Gauged<M> {
     /// default.
     fn nudge(&self) {}
 
+    /// Returns true if only the calling thread runs the receiver, so that this thread must not wait
+    /// for a place. Returns false by default.
+    fn waits_for_itself(&self) -> bool {
+        false
+    }
+
     /// Sends a message that occupies `place`, which was taken from [`Gauged::room`].
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use crate::cell::{CellPtr, Envelope, Kind, TaskId};
@@ -14,7 +15,7 @@ use crate::runtime::sponsor::{Handle, away};
 use crate::runtime::stage::Given;
 use crate::runtime::timer::{Later, Timer, owners};
 use crate::runtime::trail::Trail;
-use crate::runtime::watch::{Ended, Watch};
+use crate::runtime::watch::{Ended, Watch, ends_as_failed};
 use crate::runtime::worker::Worker;
 use crate::world::{Nanos, nanos};
 
@@ -257,6 +258,13 @@ impl<M: 'static> Turn<'_, M> {
             later = later.by(timer, owner);
         }
         worker.stage.send_later(later);
+    }
+
+    /// Sets the reason of the end that the watchers of this task are told if this turn stops the
+    /// task: the task has failed because of `why`.
+    #[doc(hidden)]
+    pub fn ends_as_failed(&self, why: &Arc<str>) {
+        ends_as_failed(self.running(), why);
     }
 
     /// Watches another task. When the other task ends, `convert` creates a message from the

@@ -26,7 +26,8 @@ use crate::runtime::shards::Shards;
 pub enum Ended {
     /// The task stopped by itself or on request.
     Stopped,
-    /// A turn of the task panicked. Contains the panic message.
+    /// A turn of the task panicked. Contains the panic message. For a child of a supervisor: the
+    /// child has failed and was not restarted. Contains the reason.
     Failed(Arc<str>),
     /// All addresses of the task were dropped.
     Unreachable,
@@ -147,12 +148,15 @@ struct Watchers {
     /// Length of the list at which cancelled watchers are removed. This is twice the length after
     /// the last removal, so that adding a watcher takes constant time on average.
     sweep_at: usize,
+    /// The failure that the watchers are told if the task stops by itself.
+    failure: Option<Arc<str>>,
 }
 
 impl Watchers {
     const NONE: Self = Self {
         list: Vec::new(),
         sweep_at: SWEEP_MIN,
+        failure: None,
     };
 
     /// Adds a watcher. If the list has become long, removes the cancelled watchers and returns
@@ -212,10 +216,23 @@ fn tell_all(late: Vec<Notice>) {
     }
 }
 
+/// Sets the failure that the watchers of a task are told if the task then stops by itself. Does
+/// nothing if nobody watches the task.
+pub(crate) fn ends_as_failed(cell: CellPtr, why: &Arc<str>) {
+    if let Some(watchers) = shard(cell).get_mut(&cell.0.addr().get()) {
+        watchers.failure = Some(why.clone());
+    }
+}
+
 /// Notifies the watchers of a task that has ended, and tells them the reason.
 pub(crate) fn tell(cell: CellPtr, ended: &Ended) {
     let watchers = shard(cell).remove(&cell.0.addr().get());
-    for notice in watchers.into_iter().flat_map(|watchers| watchers.list) {
-        notice.tell(ended.clone());
+    let Some(Watchers { list, failure, .. }) = watchers else {
+        return;
+    };
+    let failure = failure.filter(|_| *ended == Ended::Stopped);
+    let failed = failure.map(Ended::Failed);
+    for notice in list {
+        notice.tell(failed.as_ref().unwrap_or(ended).clone());
     }
 }

@@ -79,6 +79,11 @@ struct Outward<M>(Arc<Channel<M>>);
 impl<M: Send + 'static> Way<M> for Outward<M> {
     type Arrival = Held<M>;
 
+    /// Returns `None`: no actor starts.
+    fn front(&self, _: Address<Held<M>>) -> Option<Address<M>> {
+        None
+    }
+
     fn arrive(&mut self, held: Held<M>, _: &mut Context<'_, Held<M>>) -> Arrived<M> {
         let mut held = Some((held.message, held.permit));
         self.0.tell(|inner| {
@@ -229,7 +234,7 @@ fn open<M: Send + 'static>(
         is_over: false,
         is_closed: false,
     })));
-    let front = Front::new(Room::new(capacity.get()));
+    let front = Front::new(Room::with_waiting(capacity.get()));
     let outlet = Outlet {
         channel: channel.clone(),
         front: Arc::downgrade(&front),

@@ -55,6 +55,8 @@ struct Care<A: Actor> {
     ending: Ending,
     /// True if the current actor of the child has started.
     is_up: bool,
+    /// Reason for the last failure, until an actor is started or continues after it.
+    failure: Option<Arc<str>>,
     /// Messages that arrived while the actor could not handle them, oldest first.
     held: Several<VecDeque<A::Msg>>,
 }
@@ -93,6 +95,7 @@ impl<A: Actor> Front<A> {
             incarnation: 0,
             ending: Ending::No,
             is_up: false,
+            failure: None,
             held: Several::default(),
         };
         Self {
@@ -147,12 +150,16 @@ impl<A: Actor> Front<A> {
                 return self.drain(turn, true);
             }
             Some(Job::Resume) => {
+                self.care.failure = None;
                 self.seat.resume();
                 return self.drain(turn, true);
             }
             Some(Job::Halt) => self.halt(turn),
             Some(Job::Abandon) => {
                 turn.spare();
+                if let Some(why) = &self.care.failure {
+                    turn.ends_as_failed(why);
+                }
                 self.abandon()
             }
             Some(Job::End) => {
@@ -178,7 +185,7 @@ impl<A: Actor> Front<A> {
             return Flow::Stop;
         }
         self.care.incarnation = self.care.incarnation.wrapping_add(1);
-        self.care.is_up = false;
+        (self.care.is_up, self.care.failure) = (false, None);
         // If the factory panics, the seat is empty.
         if self.care.incarnation != 1 {
             turn.count_restart();
@@ -263,18 +270,18 @@ impl<A: Actor> Front<A> {
     /// Completes a turn of the actor and reports to the supervisor if necessary. Returns the
     /// [`Flow`] with which this task ends its own turn.
     fn leave(&mut self, next: Next, turn: &Turn<'_, A::Msg>) -> Flow {
-        let line = &self.care.line;
         match next {
             Next::Continue => return Flow::Continue,
             Next::Undo => return Flow::Undo,
-            Next::Stop => line.report(turn, self.fault(Fault::Stopped)),
+            Next::Stop => self.care.line.report(turn, self.fault(Fault::Stopped)),
             Next::Fail => {
                 // No report is printed.
                 drop(named::take_failed(A::name()));
                 turn.count_failure();
                 let fault = Fault::of_turn();
+                self.care.failure = Some(fault.reason().into());
                 self.care.tell_if_cut(&fault, turn);
-                line.report_all_the_same(self.fault(fault));
+                self.care.line.report_all_the_same(self.fault(fault));
             }
         }
         self.seat.suspend();
@@ -451,7 +458,9 @@ impl<A: Actor> Task for Front<A> {
         }
         drop(named::take_failed(A::name()));
         self.seat.suspend();
-        let fault = Fault::Panic(message.into());
+        let why: Arc<str> = message.into();
+        let fault = Fault::Panic(why.clone());
+        self.care.failure = Some(why);
         self.care.tell_if_cut(&fault, turn);
         self.care.line.report(turn, self.fault(fault));
         Flow::Continue

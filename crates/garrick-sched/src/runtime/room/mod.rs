@@ -154,6 +154,13 @@ impl Room {
         Self::with(capacity, WhenFull::Fail)
     }
 
+    /// Creates a room like [`Room::new`], for a mailbox whose senders wait if it is full.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_waiting(capacity: usize) -> Arc<Self> {
+        Self::with(capacity, WhenFull::Wait)
+    }
+
     /// Creates a room (the semaphore of a mailbox) with places for `capacity` messages and the
     /// given policy for the case that no place is free.
     pub(crate) fn with(capacity: usize, when_full: WhenFull) -> Arc<Self> {
