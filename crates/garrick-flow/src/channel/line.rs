@@ -284,7 +284,7 @@ impl Line {
             return self.post.wake(waiter);
         }
         let waker = self.outside(side).take();
-        let _ = quiet::call(|| waker.map(Waker::wake));
+        let _ = quiet::call(|| self.post.at_once(|| waker.map(Waker::wake)));
     }
 
     /// Locks the stored waker of the end on `side`. Meant for an end that is used outside the
