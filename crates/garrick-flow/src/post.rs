@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use garrick_sched::Address;
+use garrick_sched::{Address, in_turn, outside_of_turns};
 
 use crate::vote::{Ballot, Vote};
 use crate::wires::{self, Wires};
@@ -234,6 +234,12 @@ impl Post {
 
     /// Sends `wake` to `stage`. Returns false if the stage has ended or was not started yet.
     pub(crate) fn tell(&self, stage: StageId, wake: Wake) -> bool {
+        self.at_once(|| self.send(stage, wake))
+    }
+
+    /// Sends `wake` to `stage`, like [`tell`](Self::tell), but as a part of the current turn, if
+    /// there is one. This must be a turn of a stage.
+    fn send(&self, stage: StageId, wake: Wake) -> bool {
         #[cfg(feature = "sim")]
         self.note_thread();
         let addresses = self.addresses.get();
@@ -241,9 +247,23 @@ impl Post {
     }
 
     fn wake_all(&self, wake: Wake) {
-        for address in self.addresses.get().into_iter().flatten() {
-            // A stage that has ended needs no waking.
-            let _ = address.send(wake);
+        self.at_once(|| {
+            for address in self.addresses.get().into_iter().flatten() {
+                // A stage that has ended needs no waking.
+                let _ = address.send(wake);
+            }
+        });
+    }
+
+    /// Calls `f`, which wakes stages or calls a waker. If the calling thread is in a turn of an
+    /// actor, or of a stage of another graph, what `f` sends is not a part of this turn. The turn
+    /// may be undone or may block, but what the wake-up reports, such as a push, has happened
+    /// already. A step of this graph is never undone.
+    pub(crate) fn at_once<R>(&self, f: impl FnOnce() -> R) -> R {
+        if self.current().is_none() && in_turn() {
+            outside_of_turns(f)
+        } else {
+            f()
         }
     }
 
@@ -265,7 +285,7 @@ impl Post {
             return;
         }
         for waiter in take_due(by, rests) {
-            self.wake(waiter);
+            self.send(waiter, Wake::Note);
         }
     }
 

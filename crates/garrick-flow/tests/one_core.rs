@@ -3,8 +3,10 @@
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::channel;
 
-use garrick_flow::{AsyncReceiver, Cx, Graph, Wait, stages};
+use garrick_flow::{AsyncReceiver, Cx, Graph, Restarts, Slots, Wait, stages};
+use garrick_testkit::HANGS_AFTER;
 
 type Result = std::result::Result<(), Box<dyn Error>>;
 
@@ -125,5 +127,42 @@ fn a_stage_with_an_end_of_another_graph_wakes_that_one() -> Result {
     let channel = &monitor.sample().channels[0];
     assert_eq!(channel.taken, VALUES);
     assert_eq!(channel.to, None, "it is not of this graph");
+    Ok(())
+}
+
+#[test]
+fn a_value_does_not_wait_while_an_iterator_blocks() -> Result {
+    for restarts in [false, true] {
+        let mut graph = Graph::new();
+        let (numbers, input) = graph.channel::<u64>(Slots::of(64).batch(1))?;
+        let (told, heard) = channel();
+        let (to, values) = channel();
+        let source = graph.team("first").pin_to(0);
+        if restarts {
+            let mut values = Some(values);
+            let again = move |_| values.take().into_iter().flatten();
+            source.source(
+                "source",
+                stages::produce_from(numbers, Restarts::default(), again),
+            );
+        } else {
+            source.source("source", stages::produce(numbers, values));
+        }
+        let tell = stages::consume(input, move |numbers: &[u64]| {
+            numbers
+                .iter()
+                .for_each(|number| told.send(*number).unwrap());
+        });
+        graph.team("second").stage("tell", tell).pin_to(0);
+        let running = graph.start()?;
+        // A value is sent when the one before has arrived.
+        let arrived = (0..20).take_while(|number| {
+            to.send(*number).is_ok() && heard.recv_timeout(HANGS_AFTER) == Ok(*number)
+        });
+        let arrived = arrived.count();
+        drop(to);
+        assert!(running.join().failures().is_empty());
+        assert_eq!(arrived, 20);
+    }
     Ok(())
 }

@@ -399,3 +399,21 @@ fn rest_of_both_ends_is_what_a_map_waits_for() -> Result {
     assert_eq!(stepper.run_until_idle(), 1);
     Ok(())
 }
+
+#[test]
+fn a_wait_of_centuries_is_no_wait_of_nothing() {
+    silence_panics();
+    let mut graph = Graph::new();
+    let stage = restarting((), |()| (), |(), (), _| -> Wait { fail() });
+    // In nanoseconds, this is a multiple of 2^64.
+    let long = Duration::from_secs(1 << 55);
+    let backoff = Backoff::exponential(long, long).jitter(0.0);
+    graph.stage(
+        "fails",
+        stage.policy(Restarts::unlimited().backoff(backoff)),
+    );
+    let mut stepper = Stepper::new(graph);
+    assert_eq!(stepper.run(100), 1);
+    stepper.advance(Duration::from_secs(1 << 30));
+    assert_eq!(stepper.run(100), 0);
+}

@@ -80,7 +80,7 @@ pub use {
     pool::Audit,
     runtime::at_end::AtEnd,
     runtime::bounded::Spawns,
-    runtime::current::{TurnMark, in_turn, turn_mark},
+    runtime::current::{TurnMark, in_turn, outside_of_turns, turn_mark},
     runtime::door::Gauged,
     runtime::look::{Asking, Look, Looking, Seen, Standing},
     runtime::pending::{Due, Pending},

@@ -42,6 +42,9 @@ pub struct Frame {
 /// The receiver of a connection's events: the address of an actor, and a function that converts
 /// events into messages of that actor. An `Address<Event>` can be converted into a listener.
 ///
+/// A mailbox with a bound accepts the events even if it is full. In exchange,
+/// [`Options::window`](crate::Options::window) limits the number of frames that wait in it.
+///
 /// # Examples
 /// ```
 /// use garrick_actor::{Address, Local, Next, behavior};
@@ -108,7 +111,13 @@ where
     F: Fn(Event) -> M + Send + Sync,
 {
     fn tell(&self, event: Event) -> bool {
-        self.to.send((self.convert)(event)).is_ok()
+        let message = (self.convert)(event);
+        if self.to.capacity().is_none() {
+            return self.to.send(message).is_ok();
+        }
+        // Like an answer, an event goes beyond the bound of a full mailbox: no payload may be
+        // missing, and the end of the connection must be reported. `Options::window` is the bound.
+        self.to.send_promised(message).is_ok()
     }
 
     fn watch(&self, notice: Box<dyn FnOnce(Ended) + Send>) -> Watch {

@@ -81,6 +81,8 @@ pub(crate) struct Line {
     pub(crate) capacity: u64,
     /// Number of values in a batch, unless the user of an end chooses another size.
     pub(crate) batch: usize,
+    /// True if the user has set the size of a batch to 1, so that no value waits for the next one.
+    pub(crate) is_prompt: bool,
     /// True if the channel is marked as feedback. Written before the start.
     feedback: AtomicBool,
     /// True after the graph has closed the channel. The graph closes only feedback channels.
@@ -139,6 +141,7 @@ impl Line {
             message: type_name::<T>(),
             capacity: capacity as u64,
             batch: batch.clamp(1, capacity),
+            is_prompt: slots.batch.is_some_and(|batch| batch <= 1),
             feedback: AtomicBool::new(false),
             cut: AtomicBool::new(false),
             sent,
@@ -284,7 +287,7 @@ impl Line {
             return self.post.wake(waiter);
         }
         let waker = self.outside(side).take();
-        let _ = quiet::call(|| waker.map(Waker::wake));
+        let _ = quiet::call(|| self.post.at_once(|| waker.map(Waker::wake)));
     }
 
     /// Locks the stored waker of the end on `side`. Meant for an end that is used outside the

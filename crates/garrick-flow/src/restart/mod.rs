@@ -30,7 +30,7 @@ mod policy;
 use std::fmt;
 use std::panic::resume_unwind;
 
-use garrick_sched::Nanos;
+use garrick_sched::{Nanos, nanos};
 
 use crate::quiet;
 use crate::{Cx, Ends, Stage, Wait, Wiring};
@@ -212,7 +212,7 @@ impl<E, S, M, F> Restarting<E, S, M, F> {
             Ok(wait) => {
                 cx.desk().restarted(words);
                 cx.desk().abstain();
-                self.due = now.saturating_add(wait.as_nanos() as Nanos);
+                self.due = now.saturating_add(nanos(wait));
                 self.rest(now)
             }
         }

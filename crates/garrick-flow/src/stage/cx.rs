@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use garrick_sched::{Nanos, Turn};
+use garrick_sched::{Nanos, Turn, outside_of_turns};
 
 use super::desk::Desk;
 use crate::post::{Post, Wake};
@@ -98,6 +98,13 @@ impl<'a> Cx<'a> {
     /// ```
     pub fn veto(&mut self, reason: impl fmt::Display) {
         self.desk.veto(reason);
+    }
+
+    /// Sends the wake-ups that earlier steps of the stage have delayed. A step that may block must
+    /// call this method first, because the delayed wake-ups would wait for its end. So would
+    /// wake-ups that are sent in the turn of the step.
+    pub(crate) fn settle(&self) {
+        outside_of_turns(|| self.post.settle(self.desk.id, true));
     }
 
     pub(crate) fn desk(&mut self) -> &mut Desk {

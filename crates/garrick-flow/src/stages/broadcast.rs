@@ -9,8 +9,8 @@ use crate::{Cx, Receiver, Senders, Stage, Wait, Wiring};
 pub struct Broadcast<T> {
     input: Receiver<T>,
     outputs: Senders<T>,
-    /// Minimum number of values in the input, and of free slots in each output, at which the stage
-    /// is woken.
+    /// Minimum number of values in the input, and of free slots in a full output, at which the
+    /// stage is woken.
     wanted: usize,
 }
 
@@ -46,8 +46,8 @@ pub fn broadcast<T: Clone>(input: Receiver<T>, outputs: Senders<T>) -> Broadcast
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// Makes the stage wait for `count` values, and for `count` free slots in each output, when it
-    /// has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values when it has nothing to do, and for `count` free
+    /// slots when an output is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
@@ -87,11 +87,11 @@ impl<T: Clone + Send + 'static> Stage for Broadcast<T> {
         if self.input.is_finished() || self.outputs.iter().all(|to| to.is_closed()) {
             return Wait::done();
         }
+        if count > 0 {
+            return Wait::again();
+        }
         let readable = Wait::readable(&self.input, self.wanted);
-        super::next(
-            count,
-            readable.and(Wait::all_free(&self.outputs, self.wanted)),
-        )
+        readable.and(super::room_in_all(&mut self.outputs, self.wanted))
     }
 
     fn wiring(&self, wiring: &mut Wiring) {

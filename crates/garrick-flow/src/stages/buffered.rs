@@ -11,8 +11,8 @@ pub struct Buffered<In, Out, F> {
     pub(super) output: Sender<Out>,
     pub(super) each: F,
     pub(super) buffer: Buffer<In>,
-    /// Minimum number of values in the input, and of free slots in the output, at which the stage
-    /// is woken.
+    /// Minimum number of values in the input, and of free slots in a full output, at which the
+    /// stage is woken.
     pub(super) wanted: usize,
 }
 
@@ -30,8 +30,10 @@ where
         if is_over || output.is_closed() {
             return Wait::done();
         }
-        let readable = Wait::readable(input, self.wanted);
-        super::next(count, readable.and(Wait::free(output, self.wanted)))
+        if count > 0 {
+            return Wait::again();
+        }
+        Wait::readable(input, self.wanted).and(super::room(output, self.wanted))
     }
 
     fn wiring(&self, wiring: &mut Wiring) {

@@ -11,8 +11,8 @@ pub struct Distribute<T> {
     outputs: Senders<T>,
     /// Index of the output that is tried first in the next step.
     next: usize,
-    /// The stage is woken when the input has at least this many values, and at least one output has
-    /// at least this many free slots.
+    /// The stage is woken when the input has at least this many values. If all outputs were full,
+    /// one of them must also have at least this many free slots.
     wanted: usize,
 }
 
@@ -53,8 +53,8 @@ pub fn distribute<T>(input: Receiver<T>, outputs: Senders<T>) -> Distribute<T> {
 }
 
 impl<T> Distribute<T> {
-    /// Makes the stage wait for `count` values, and for `count` free slots in at least one output,
-    /// when it has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values when it has nothing to do, and for `count` free
+    /// slots in one output when all outputs are full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
@@ -86,11 +86,11 @@ impl<T: Send + 'static> Stage for Distribute<T> {
         if self.input.is_finished() || self.outputs.iter().all(|to| to.is_closed()) {
             return Wait::done();
         }
+        if count > 0 {
+            return Wait::again();
+        }
         let readable = Wait::readable(&self.input, self.wanted);
-        super::next(
-            count,
-            readable.and(Wait::any_free(&self.outputs, self.wanted)),
-        )
+        readable.and(super::room_in_any(&mut self.outputs, self.wanted))
     }
 
     fn wiring(&self, wiring: &mut Wiring) {

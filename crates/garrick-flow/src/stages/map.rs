@@ -11,8 +11,8 @@ pub struct Map<In, Out, F> {
     input: Receiver<In>,
     output: Sender<Out>,
     each: F,
-    /// Minimum number of values in the input, and of free slots in the output, at which the stage
-    /// is woken.
+    /// Minimum number of values in the input, and of free slots in a full output, at which the
+    /// stage is woken.
     wanted: usize,
 }
 
@@ -50,16 +50,16 @@ where
 }
 
 impl<In, Out, F> Map<In, Out, F> {
-    /// Makes the stage wait for `count` values and `count` free slots when it has nothing to do.
-    /// The default is 1.
+    /// Makes the stage wait for `count` values when it has nothing to do, and for `count` free
+    /// slots when the output is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
         self
     }
 
-    /// Makes the stage wait for half a batch of values, and for the same number of free slots, when
-    /// it has nothing to do.
+    /// Makes the stage wait for half a batch of values when it has nothing to do, and for the same
+    /// number of free slots when the output is full.
     ///
     /// With a steady flow of values, the stage is then woken less often. Values can stay in the
     /// channel until half a batch has arrived or the sender is gone.
@@ -156,8 +156,10 @@ fn step<In, Out>(
     if input.is_finished() || output.is_closed() {
         return Wait::done();
     }
-    let readable = Wait::readable(input, wanted);
-    super::next(count, readable.and(Wait::free(output, wanted)))
+    if count > 0 {
+        return Wait::again();
+    }
+    Wait::readable(input, wanted).and(super::room(output, wanted))
 }
 
 impl<In, Out, F> Stage for Map<In, Out, F>

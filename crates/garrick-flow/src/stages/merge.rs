@@ -10,7 +10,7 @@ pub struct Merge<T> {
     output: Sender<T>,
     /// Index of the input that is read first in the next step.
     next: usize,
-    /// Minimum number of values in at least one input, and of free slots in the output, at which
+    /// Minimum number of values in at least one input, and of free slots in a full output, at which
     /// the stage is woken.
     wanted: usize,
 }
@@ -48,8 +48,8 @@ pub fn merge<T>(inputs: Receivers<T>, output: Sender<T>) -> Merge<T> {
 }
 
 impl<T> Merge<T> {
-    /// Makes the stage wait for `count` values in at least one input, and for `count` free slots in
-    /// the output, when it has nothing to do. The default is 1.
+    /// Makes the stage wait for `count` values in at least one input when it has nothing to do, and
+    /// for `count` free slots when the output is full. The default is 1.
     #[must_use]
     pub fn wait_for(mut self, count: usize) -> Self {
         self.wanted = count;
@@ -79,8 +79,11 @@ impl<T: Send + 'static> Stage for Merge<T> {
         if self.output.is_closed() || self.inputs.iter_mut().all(|from| from.is_finished()) {
             return Wait::done();
         }
+        if count > 0 {
+            return Wait::again();
+        }
         let readable = Wait::any_readable(&self.inputs, self.wanted);
-        super::next(count, readable.and(Wait::free(&self.output, self.wanted)))
+        readable.and(super::room(&mut self.output, self.wanted))
     }
 
     fn wiring(&self, wiring: &mut Wiring) {

@@ -37,10 +37,39 @@ pub use partition::{Partition, partition};
 pub use produce::{Produce, produce, produce_from};
 pub use stream::{FromAsync, FromStream, from_async, from_stream};
 
-use crate::Wait;
+use crate::{Sender, Senders, Wait};
 
 /// Returns the condition for the next step after a step that moved `count` values. If the step
 /// moved any values, another batch may be ready, so the stage checks again before it sleeps.
 fn next(count: usize, rest: Wait) -> Wait {
     if count > 0 { Wait::again() } else { rest }
+}
+
+/// Waits until `wanted` slots of a full channel are free. If the channel is not full, waits only
+/// for the end of the channel.
+///
+/// A stage must not wait for more free slots of a channel that is not full. The receiver may wait
+/// for more values than the channel contains, so that no slot becomes free.
+fn room<T>(output: &mut Sender<T>, wanted: usize) -> Wait {
+    let is_full = output.free() == 0;
+    Wait::free(output, if is_full { wanted } else { 1 })
+}
+
+/// Waits until each output has a free slot. If an output is full, waits until the first full output
+/// has `wanted` free slots. [`room`] explains why the others need not have so many.
+fn room_in_all<T>(outputs: &mut Senders<T>, wanted: usize) -> Wait {
+    let one_in_each = Wait::all_free(outputs, 1);
+    let mut open = outputs.iter_mut().filter(|output| !output.is_closed());
+    match open.find_map(|output| (output.free() == 0).then_some(&*output)) {
+        Some(full) => one_in_each.and(Wait::free(full, wanted)),
+        None => one_in_each,
+    }
+}
+
+/// Waits until an output has a free slot. If all outputs are full, waits for `wanted` free slots of
+/// one of them, for the reason that [`room`] explains.
+fn room_in_any<T>(outputs: &mut Senders<T>, wanted: usize) -> Wait {
+    let mut open = outputs.iter_mut().filter(|output| !output.is_closed());
+    let are_full = open.all(|output| output.free() == 0);
+    Wait::any_free(outputs, if are_full { wanted } else { 1 })
 }

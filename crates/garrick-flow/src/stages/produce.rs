@@ -78,9 +78,21 @@ where
     let stage = restarting(
         output,
         move |output: &mut Sender<I::Item>| make(output.sent()).into_iter().fuse(),
-        |values: &mut Fuse<I::IntoIter>, output, _| step(output, values),
+        |values: &mut Fuse<I::IntoIter>, output, cx| {
+            prepare(output, cx);
+            step(output, values)
+        },
     );
     stage.policy(policy).telling()
+}
+
+/// Prepares a step that calls an iterator, which may block if the batches of the channel have one
+/// value.
+#[inline]
+fn prepare<T>(output: &Sender<T>, cx: &Cx<'_>) {
+    if output.line().is_prompt {
+        cx.settle();
+    }
 }
 
 /// Takes a step: sends a batch, or as much of it as there is room for.
@@ -117,7 +129,8 @@ impl<I> Stage for Produce<I>
 where
     I: Iterator<Item: Send> + Send + 'static,
 {
-    fn step(&mut self, _: &mut Cx<'_>) -> Wait {
+    fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
+        prepare(&self.output, cx);
         let mut poke = self.output.poke(self.output.batch());
         poke.extend(&mut self.values);
         let has_room = poke.remaining() > 0;

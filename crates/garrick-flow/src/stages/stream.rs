@@ -92,12 +92,14 @@ where
         // Answer the bell first: a ring from now on causes another step.
         self.output.line().answer(Side::Sender);
         let (count, goes_on) = self.send();
-        let free = Wait::free(&self.output, self.wanted);
         match goes_on {
             Poll::Ready(false) => Wait::done(),
-            Poll::Ready(true) => super::next(count, free),
-            // Waits for free slots as well, so that the wait ends if the receiver is gone.
-            Poll::Pending => Wait::rung(self.output.line(), Side::Sender).and(free),
+            Poll::Ready(true) => super::next(count, Wait::free(&self.output, self.wanted)),
+            // Waits for a free slot as well, so that the wait ends if the receiver is gone. There
+            // is one already: a stage whose channel is full does not poll the stream.
+            Poll::Pending => {
+                Wait::rung(self.output.line(), Side::Sender).and(Wait::free(&self.output, 1))
+            }
         }
     }
 

@@ -158,6 +158,13 @@ pub(crate) fn leave<R>(is_away: bool, f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Calls `f` as if this thread were not in a turn. What `f` sends is sent at once, and is not
+/// undone with the turn. Use this function to report a change that is not undone with the turn
+/// either.
+pub fn outside_of_turns<R>(f: impl FnOnce() -> R) -> R {
+    leave(is_away(), f)
+}
+
 /// Guard that allows foreign code to run on a worker's own thread between two turns.
 pub(crate) struct Resting<'a> {
     before: *const Worker,

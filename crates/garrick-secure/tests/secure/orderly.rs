@@ -1,10 +1,14 @@
 //! Tests connections without errors, and how they end.
 
+use std::sync::mpsc::channel;
+
 use bytes::Bytes;
-use garrick_actor::{Next, NoReply, Reply, behavior};
+use garrick_actor::mailbox::{Mailbox, OnFull};
+use garrick_actor::{Next, NoReply, Reply, System, behavior};
 use garrick_secure::{
     Error, Event, Kind, OpenError, Options, Refused, Role, Suite, Transport, open,
 };
+use garrick_testkit::wait;
 use tokio::io::duplex;
 
 use super::stand::{Side, Stand, key, sealed, sealed_end};
@@ -232,6 +236,45 @@ fn a_connection_whose_frames_nobody_wants_ends() {
     stand.run();
     assert!(side.connection.is_closed());
     assert!(!raw.hear().1);
+}
+
+#[test]
+fn a_listener_whose_mailbox_is_full_gets_all_events() {
+    let stand = Stand::new();
+    let system = System::builder().workers(1).start().unwrap();
+    let ((told, events), (go_on, may_go_on)) = (channel(), channel::<()>());
+    let slow = behavior(move |event: Event, _| {
+        // The first event waits until all others were sent.
+        let _ = may_go_on.recv();
+        told.send(event).map_or(Next::Stop, |()| Next::Continue)
+    });
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let slow = system.actor(slow).mailbox(mailbox).spawn().unwrap();
+    let (near, far) = duplex(1_000);
+    let (handle, options) = (stand.local.handle(), Options::default());
+    let near = Transport::of(near);
+    let connection = open(&handle, near, key(), Role::Server, options.clone(), slow).unwrap();
+    let client = stand.open(Transport::of(far), Role::Client, options);
+    let writer = client.opened();
+    for n in 0..5 {
+        writer.try_send(vec![n]).unwrap();
+    }
+    writer.finish();
+    stand.run();
+    assert!(!connection.is_closed());
+    connection.close();
+    stand.run();
+    drop(go_on);
+    assert!(matches!(wait(&events), Event::Opened(_)));
+    for n in 0..5 {
+        let event = wait(&events);
+        assert!(
+            matches!(&event, Event::Frame(frame) if frame[..] == [n]),
+            "{event:?}"
+        );
+    }
+    assert!(matches!(wait(&events), Event::Finished));
+    assert!(matches!(wait(&events), Event::Closed(Err(Error::Closed))));
 }
 
 #[test]
