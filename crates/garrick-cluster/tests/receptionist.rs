@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use common::Cluster;
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::naming::{Key, Listing};
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System};
 use garrick_cluster::placement::{Change, News, Placement};
@@ -216,6 +217,56 @@ fn subscribers_hear_of_all_changes() {
     };
     assert_eq!(closed, ServiceError::NoAnswer(NoReply::Dropped));
     assert!(closed.to_string().contains("did not answer"), "{closed}");
+}
+
+/// An actor that passes listings on to the test, and then waits until the test lets it go on.
+struct Slow(Sender<Listing<ToDesk>>, Receiver<()>);
+
+impl Actor for Slow {
+    type Msg = Listing<ToDesk>;
+    type Outcome = ();
+
+    fn receive(&mut self, listing: Listing<ToDesk>, _: &mut Context<'_, Listing<ToDesk>>) {
+        let _ = self.0.send(listing);
+        let _ = self.1.recv();
+    }
+}
+
+#[test]
+fn a_subscriber_with_a_full_mailbox_hears_of_the_changes_later() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    let ((told, heard), (goes_on, waits)) = (channel(), channel());
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let slow = one.system.actor(Slow(told, waits)).mailbox(mailbox);
+    let slow = slow.spawn().unwrap();
+    // It is busy, and its mailbox is full before it is subscribed.
+    slow.send(Listing::Present(Vec::new())).unwrap();
+    wait(&heard);
+    let first = one.serve("first");
+    slow.send(Listing::Removed(first.clone())).unwrap();
+    let subscribed = one.receptionist.subscribe(&DESKS, &slow);
+    subscribed.wait().unwrap();
+    let second = one.serve("second");
+    let short = one.serve("short");
+    two.serve("far");
+    let far = one.found(4).pop().unwrap();
+    one.receptionist.withdraw(&DESKS, &short).wait().unwrap();
+    one.receptionist.withdraw(&DESKS, &first).wait().unwrap();
+    drop(goes_on);
+    let expected = [
+        Listing::Removed(first.clone()),
+        Listing::Present(vec![first.clone()]),
+        Listing::Added(second),
+        Listing::Added(far),
+        Listing::Removed(first),
+    ];
+    for listing in expected {
+        assert_eq!(wait(&heard), listing);
+    }
+    // From now on, it hears of each change at once again.
+    let third = one.serve("third");
+    assert_eq!(wait(&heard), Listing::Added(third));
 }
 
 #[test]

@@ -389,9 +389,11 @@ impl Directory {
     }
 
     /// Removes subscribers that have ended, and services that have no actors and no subscribers.
-    fn drop_ended(&mut self) {
+    /// Sends the other subscribers the changes for which their mailboxes had no room before.
+    fn tend_subscribers(&mut self) {
         self.services.retain(|_, service| {
             service.drop_ended();
+            service.tell_missed();
             !service.is_empty()
         });
     }
@@ -399,7 +401,7 @@ impl Directory {
     fn beat(&mut self, cx: &Context<'_, ToDirectory>) {
         let me = cx.address();
         self.changes.forget_late(cx.now());
-        self.drop_ended();
+        self.tend_subscribers();
         self.tend_watchers();
         self.read(cx);
         self.settle_all(cx);
