@@ -8,6 +8,8 @@ use garrick_actor::{Address, SendError};
 use garrick_sched::TaskId;
 use hashbrown::HashMap;
 
+use crate::watching::has_stopped;
+
 /// A subscriber, with the listings for which its mailbox had no room.
 pub(super) struct Follower<M: 'static> {
     to: Address<Listing<M>>,
@@ -45,7 +47,7 @@ impl<M: 'static> Follower<M> {
 
     /// Returns true if the subscriber has ended.
     pub(super) fn is_over(&self) -> bool {
-        self.to.is_stopped()
+        has_stopped(&self.to)
     }
 
     /// Sends a change to the subscriber. If the subscriber has no room, it gets the change later.
