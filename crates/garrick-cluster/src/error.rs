@@ -19,6 +19,9 @@ pub enum JoinError {
     },
     /// The system of the node is shutting down.
     Closed,
+    /// The node already uses entities: [`Entities::start`](crate::Entities::start) was called
+    /// before, and the node has not left since.
+    Started,
     /// The node tried to join in a turn of an actor or in a task, but this transport must block the
     /// thread to join.
     InTurn,
@@ -39,6 +42,9 @@ impl fmt::Display for JoinError {
             ),
             Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),
             Self::Closed => f.write_str("the system of the node is shutting down"),
+            Self::Started => f.write_str(
+                "the node uses entities already: start them once, and pass clones of `Entities` on",
+            ),
             Self::InTurn => f.write_str(
                 "the transport waits until the node has joined, and a turn of an actor or task \
                  must not wait: call it on another thread",

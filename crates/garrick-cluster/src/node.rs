@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, Weak};
 
 use crate::base::Base;
 use crate::batch::Lines;
@@ -36,6 +36,8 @@ struct Core {
     /// Value that a higher layer has attached to the node. If the value contains a handle to the
     /// node, the value keeps the node alive until the node leaves.
     attached: Mutex<Option<Arc<dyn Any + Send + Sync>>>,
+    /// Locked while a higher layer looks at the attached value and then attaches another one.
+    attaching: Mutex<()>,
 }
 
 impl Core {
@@ -246,6 +248,7 @@ impl Node {
             handle: handle.clone(),
             has_left: AtomicBool::new(false),
             attached: Mutex::default(),
+            attaching: Mutex::default(),
         });
         let node: Weak<Core> = Arc::downgrade(&core);
         core.base.set_node(node);
@@ -345,6 +348,11 @@ impl Node {
     pub(crate) fn of(line: &dyn Line) -> Option<Self> {
         let core = line.home()?.downcast().ok()?;
         Some(Self { core })
+    }
+
+    /// Returns a guard. While it exists, no other thread that has such a guard attaches a value.
+    pub(crate) fn attaching(&self) -> MutexGuard<'_, ()> {
+        lock(&self.core.attaching)
     }
 
     /// Attaches a value to the node until the node leaves. Replaces an earlier value.

@@ -155,8 +155,11 @@ impl Receptionist {
     }
 
     /// Subscribes to the list of actors that serve a key. The subscriber first receives all actors
-    /// that this node knows, and then every change. Use an unbounded mailbox, because a full
-    /// mailbox misses changes.
+    /// that this node knows, even if its mailbox is full, and then every change.
+    ///
+    /// A subscriber whose mailbox is full gets the changes later: when there is room, after a delay
+    /// of about one second. If an actor was added and removed in the meantime, the subscriber does
+    /// not hear of it. A mailbox that drops messages when it is full misses changes.
     ///
     /// # Errors
     /// Returns a [`ServiceError`] if the name of the key is not allowed, or if this node has left.

@@ -1,8 +1,11 @@
 //! Watches of the program's actors. A watch is cancelled when the entry that stores it is dropped.
+//!
+//! An address of the program may be a door, whose code can panic. A panic must not end the actors
+//! on which all services, names and topics of a node depend.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use garrick_actor::Watch;
+use garrick_actor::{Address, Watch};
 
 /// A watch of an actor of this program. The watch is cancelled when this value is dropped, so that
 /// the actor does not keep the callback of the watch until the actor stops.
@@ -23,4 +26,15 @@ impl Drop for Watching {
             watch.cancel();
         }
     }
+}
+
+/// Returns true if an actor of the program has stopped. If the address is a door whose code panics,
+/// the actor counts as stopped.
+pub(crate) fn has_stopped<M: 'static>(address: &Address<M>) -> bool {
+    catch_unwind(AssertUnwindSafe(|| address.is_stopped())).unwrap_or(true)
+}
+
+/// Calls `f`, which uses addresses of the program. Returns `None` if `f` panics.
+pub(crate) fn guarded<R>(f: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(f)).ok()
 }

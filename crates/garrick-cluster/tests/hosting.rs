@@ -13,8 +13,8 @@ use common::{Cluster, until};
 use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System, behavior};
 use garrick_cluster::placement::{Change, LocalPlacement, News, Outcome, Placement};
 use garrick_cluster::{
-    Carrier, DrainOrder, ENTITY_KEY_BYTES_MAX, Entities, EntityError, Kind, KindOptions, LocalNet,
-    Node, Overview, Wire,
+    Carrier, DrainOrder, ENTITY_KEY_BYTES_MAX, Entities, EntityError, JoinError, Kind, KindOptions,
+    LocalNet, Node, Overview, Wire,
 };
 use garrick_testkit::{silence_panics, wait};
 use garrick_wire::{Decoder, Encoder, Shape, WireError};
@@ -177,6 +177,31 @@ fn nodes_share_the_entities_and_take_over_those_of_a_node_that_leaves() {
     let refused = two.counter("a").send(Order::Add(1));
     assert!(refused.is_err(), "the node has left");
     assert!(two.counter("a").is_stopped());
+}
+
+#[test]
+fn a_node_is_one_member_until_it_has_left() {
+    let cluster = Cluster::new();
+    let mut place = cluster.place("one");
+    place.host(KindOptions::new());
+    place.counter("a").send(Order::Add(2)).unwrap();
+    for _ in 0..2 {
+        // Otherwise, both members would run the same entities.
+        let again = Entities::start(&place.node, cluster.placement.clone());
+        let refused = again.unwrap_err();
+        assert_eq!(refused, JoinError::Started);
+        assert!(refused.to_string().contains("pass clones"), "{refused}");
+        assert_eq!(place.counter("a").ask(Order::Get).wait(), Ok(2));
+    }
+    place.entities.leave();
+    place.entities = loop {
+        match Entities::start(&place.node, cluster.placement.clone()) {
+            Ok(entities) => break entities,
+            Err(error) => assert_eq!(error, JoinError::Started),
+        }
+    };
+    place.host(KindOptions::new());
+    assert_eq!(place.counter("a").ask(Order::Get).wait(), Ok(0));
 }
 
 #[test]

@@ -3,12 +3,17 @@
 
 mod common;
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 use common::Cluster;
+use garrick_actor::door::{Door, door};
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::naming::{Key, Listing};
-use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, System};
+use garrick_actor::{Actor, Address, Context, Ended, Next, NoReply, Reply, SendError, System};
 use garrick_cluster::placement::{Change, News, Placement};
 use garrick_cluster::{Carrier, Entities, LocalNet, Node, Receptionist, ServiceError, Wire};
 use garrick_testkit::{silence_panics, wait};
@@ -216,6 +221,145 @@ fn subscribers_hear_of_all_changes() {
     };
     assert_eq!(closed, ServiceError::NoAnswer(NoReply::Dropped));
     assert!(closed.to_string().contains("did not answer"), "{closed}");
+}
+
+/// An actor that passes listings on to the test, and then waits until the test lets it go on.
+struct Slow(Sender<Listing<ToDesk>>, Receiver<()>);
+
+impl Actor for Slow {
+    type Msg = Listing<ToDesk>;
+    type Outcome = ();
+
+    fn receive(&mut self, listing: Listing<ToDesk>, _: &mut Context<'_, Listing<ToDesk>>) {
+        let _ = self.0.send(listing);
+        let _ = self.1.recv();
+    }
+}
+
+#[test]
+fn a_subscriber_with_a_full_mailbox_hears_of_the_changes_later() {
+    let cluster = Cluster::new();
+    let (one, two) = (cluster.place("one"), cluster.place("two"));
+    let ((told, heard), (goes_on, waits)) = (channel(), channel());
+    let mailbox = Mailbox::bounded(1, OnFull::Fail).unwrap();
+    let slow = one.system.actor(Slow(told, waits)).mailbox(mailbox);
+    let slow = slow.spawn().unwrap();
+    // It is busy, and its mailbox is full before it is subscribed.
+    slow.send(Listing::Present(Vec::new())).unwrap();
+    wait(&heard);
+    let first = one.serve("first");
+    slow.send(Listing::Removed(first.clone())).unwrap();
+    let subscribed = one.receptionist.subscribe(&DESKS, &slow);
+    subscribed.wait().unwrap();
+    let second = one.serve("second");
+    let short = one.serve("short");
+    two.serve("far");
+    let far = one.found(4).pop().unwrap();
+    one.receptionist.withdraw(&DESKS, &short).wait().unwrap();
+    one.receptionist.withdraw(&DESKS, &first).wait().unwrap();
+    drop(goes_on);
+    let expected = [
+        Listing::Removed(first.clone()),
+        Listing::Present(vec![first.clone()]),
+        Listing::Added(second),
+        Listing::Added(far),
+        Listing::Removed(first),
+    ];
+    for listing in expected {
+        assert_eq!(wait(&heard), listing);
+    }
+    // From now on, it hears of each change at once again.
+    let third = one.serve("third");
+    assert_eq!(wait(&heard), Listing::Added(third));
+}
+
+/// A door that refuses all messages except the first few, and panics when it is asked if it has
+/// stopped.
+struct Odd<M> {
+    accepts: Arc<AtomicU64>,
+    asked: Arc<AtomicU64>,
+    message: PhantomData<fn(M)>,
+}
+
+impl<M: Send + 'static> Door for Odd<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        match self.accepts.load(Relaxed) {
+            0 => Err(SendError(message)),
+            left => {
+                self.accepts.store(left - 1, Relaxed);
+                Ok(())
+            }
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.asked.fetch_add(1, Relaxed);
+        assert!(self.accepts.load(Relaxed) > 0, "a bug of the program");
+        false
+    }
+}
+
+#[derive(Wire, Clone)]
+#[wire(name = "test.Word")]
+struct Word;
+
+#[test]
+fn doors_that_panic_do_not_end_the_services_names_and_topics_of_a_node() {
+    silence_panics();
+    let cluster = Cluster::new();
+    let one = cluster.place("one");
+    let desk = one.serve("desk");
+    let asked = Arc::new(AtomicU64::new(0));
+    let parts = |accepts| (Arc::new(AtomicU64::new(accepts)), asked.clone());
+    fn odd<M: Send + 'static>((accepts, asked): (Arc<AtomicU64>, Arc<AtomicU64>)) -> Address<M> {
+        let message = PhantomData;
+        door(Odd {
+            accepts,
+            asked,
+            message,
+        })
+    }
+    let refused = one.receptionist.serve(&DESKS, &odd(parts(0))).wait();
+    assert_eq!(refused, Err(ServiceError::NoAnswer(NoReply::Dropped)));
+    let (registry, topic) = (
+        one.entities.registry().unwrap(),
+        one.entities.topic("words").unwrap(),
+    );
+    for accepts in [0, 2] {
+        let _ = one
+            .receptionist
+            .subscribe(&DESKS, &odd(parts(accepts)))
+            .wait();
+        let _ = registry
+            .watch::<ToDesk>("leader", &odd(parts(accepts)))
+            .wait();
+        let _ = topic.subscribe(&odd(parts(accepts))).wait();
+    }
+    for _ in 0..3 {
+        one.serve("another");
+        topic.publish(Word).unwrap();
+        registry.register("leader", &desk).wait().unwrap();
+        registry.unregister("leader", &desk).wait().unwrap();
+    }
+    // Also if one panics later, when nothing is sent to it.
+    let late = parts(u64::MAX);
+    let subscribed = one.receptionist.subscribe(&DESKS, &odd(late.clone()));
+    subscribed.wait().unwrap();
+    late.0.store(0, Relaxed);
+    let before = asked.load(Relaxed);
+    while asked.load(Relaxed) == before {
+        thread::yield_now();
+    }
+    assert_eq!(one.find().len(), 4);
+    assert!(one.find().contains(&desk));
+    let (told, heard) = channel();
+    let reader = garrick_actor::behavior(move |_: Word, _| told.send(()).unwrap());
+    let reader = one.system.spawn(reader).unwrap();
+    topic.subscribe(&reader).wait().unwrap();
+    topic.publish(Word).unwrap();
+    wait(&heard);
 }
 
 #[test]

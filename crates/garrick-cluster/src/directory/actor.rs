@@ -22,7 +22,7 @@ use crate::line::Travels;
 use crate::members::{PlacerMsg, encode, hash};
 use crate::node::Node;
 use crate::placement::{News, Outcome, Record};
-use crate::watching::Watching;
+use crate::watching::{Watching, guarded};
 
 /// Time between two checks of all records.
 const BEAT: Duration = Duration::from_secs(1);
@@ -247,11 +247,17 @@ impl Directory {
         self.forget(key);
     }
 
+    /// Runs a request. If the request panics, because its address is a door whose code panics, only
+    /// this request has no answer.
+    fn run(&mut self, order: Order, cx: &Context<'_, ToDirectory>) {
+        let _ = guarded(|| order(self, cx));
+    }
+
     /// Runs a request after the first reading of the records. Runs the request at once if the
     /// records were already read, or if too many requests are waiting.
     pub(crate) fn when_read(&mut self, order: Order, cx: &Context<'_, ToDirectory>) {
         if self.view.is_read() || self.early.len() >= EARLY_MAX {
-            order(self, cx);
+            self.run(order, cx);
         } else {
             self.early.push(order);
         }
@@ -359,7 +365,7 @@ impl Directory {
                 self.apply(|view| view.apply(&records, revision, is_whole), cx);
                 if self.view.is_read() {
                     for order in std::mem::take(&mut self.early) {
-                        order(self, cx);
+                        self.run(order, cx);
                     }
                 }
                 if reads_again {
@@ -389,9 +395,11 @@ impl Directory {
     }
 
     /// Removes subscribers that have ended, and services that have no actors and no subscribers.
-    fn drop_ended(&mut self) {
+    /// Sends the other subscribers the changes for which their mailboxes had no room before.
+    fn tend_subscribers(&mut self) {
         self.services.retain(|_, service| {
             service.drop_ended();
+            service.tell_missed();
             !service.is_empty()
         });
     }
@@ -399,7 +407,7 @@ impl Directory {
     fn beat(&mut self, cx: &Context<'_, ToDirectory>) {
         let me = cx.address();
         self.changes.forget_late(cx.now());
-        self.drop_ended();
+        self.tend_subscribers();
         self.tend_watchers();
         self.read(cx);
         self.settle_all(cx);
@@ -438,7 +446,7 @@ impl Actor for Directory {
         match message {
             ToDirectory::Beat => self.beat(cx),
             ToDirectory::News(news) => self.news_came(news, cx),
-            ToDirectory::Order(order) => order(self, cx),
+            ToDirectory::Order(order) => self.run(order, cx),
             ToDirectory::Ended { key, number } => self.remove(&key, number, cx),
             ToDirectory::NameEnded { name, number } => self.name_ended(&name, number, cx),
             ToDirectory::Left => {

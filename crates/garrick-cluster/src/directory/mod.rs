@@ -10,6 +10,8 @@ mod changes;
 mod names;
 mod own;
 
+mod follower;
+
 mod service;
 
 mod actor;

@@ -13,7 +13,7 @@ use super::error::NameError;
 use super::record::{Holder, Instance};
 use crate::line::{Carrier, Travels};
 use crate::node::Node;
-use crate::watching::Watching;
+use crate::watching::{Watching, has_stopped};
 
 /// A name that an actor of this node has or has asked for.
 pub(super) struct Claim {
@@ -95,6 +95,6 @@ impl<M: Travels> Watcher for WatcherOf<M> {
     }
 
     fn is_over(&self) -> bool {
-        self.to.is_stopped()
+        has_stopped(&self.to)
     }
 }

@@ -7,6 +7,7 @@ use garrick_actor::Address;
 use garrick_actor::naming::Listing;
 use garrick_sched::TaskId;
 
+use super::follower::Follower;
 use super::own::held;
 use super::record::Instance;
 use crate::line::Travels;
@@ -30,6 +31,9 @@ pub(super) trait AnyService: Send {
     /// Removes subscribers that have ended.
     fn drop_ended(&mut self);
 
+    /// Sends the subscribers the changes for which their mailboxes had no room before.
+    fn tell_missed(&mut self);
+
     /// Removes an actor of this node. Returns false if no actor has this number.
     fn remove(&mut self, number: u64) -> bool;
 
@@ -43,7 +47,7 @@ pub(crate) struct Service<M: 'static> {
     /// Actors on other nodes, as in the latest report to the subscribers. Empty if there are no
     /// subscribers.
     far: BTreeMap<Instance, Address<M>>,
-    subscribers: Vec<Address<Listing<M>>>,
+    subscribers: Vec<Follower<M>>,
 }
 
 impl<M> Default for Service<M> {
@@ -110,21 +114,21 @@ impl<M: Travels> Service<M> {
         present: &[Instance],
         node: &Node,
     ) {
+        let id = subscriber.id();
         self.drop_ended();
-        if self.subscribers.contains(&subscriber) {
+        if self.subscribers.iter().any(|known| known.id() == id) {
             return;
         }
         self.renew(present, node);
         let all = self.own().chain(self.far.values());
         let all = all.cloned().collect();
-        if subscriber.send(Listing::Present(all)).is_ok() {
-            self.subscribers.push(subscriber);
-        }
+        self.subscribers.extend(Follower::begin(subscriber, all));
         self.forget();
     }
 
     pub(super) fn unsubscribe(&mut self, subscriber: &Address<Listing<M>>) {
-        self.subscribers.retain(|known| known != subscriber);
+        let id = subscriber.id();
+        self.subscribers.retain(|known| known.id() != id);
         self.forget();
     }
 
@@ -137,11 +141,8 @@ impl<M: Travels> Service<M> {
 
     /// Sends a change of the list of actors to all subscribers.
     fn tell(&mut self, change: impl Fn() -> Listing<M>) {
-        self.subscribers.retain(|subscriber| {
-            let is_told = subscriber.send(change()).is_ok();
-            // One whose mailbox is full misses the change.
-            is_told || !subscriber.is_stopped()
-        });
+        self.subscribers
+            .retain_mut(|subscriber| subscriber.tell(change()));
     }
 
     /// Replaces the list of other nodes' actors with `present`, and informs the subscribers.
@@ -182,8 +183,14 @@ impl<M: Travels> AnyService for Service<M> {
     }
 
     fn drop_ended(&mut self) {
-        self.subscribers.retain(|known| !known.is_stopped());
+        self.subscribers.retain(|known| !known.is_over());
         self.forget();
+    }
+
+    fn tell_missed(&mut self) {
+        for subscriber in &mut self.subscribers {
+            subscriber.catch_up();
+        }
     }
 
     fn remove(&mut self, number: u64) -> bool {

@@ -193,8 +193,14 @@ impl Entities {
     /// each node. All nodes of the cluster must use the same placement.
     ///
     /// # Errors
-    /// Returns [`JoinError::Closed`] if the system is shutting down.
+    /// Returns [`JoinError::Started`] if the node already uses entities. After it has left, they
+    /// can be started again. Returns [`JoinError::Closed`] if the system is shutting down.
     pub fn start(node: &Node, placement: impl Placement) -> Result<Self, JoinError> {
+        // Two members with one name would both own all shards of the node.
+        let _attaching = node.attaching();
+        if Self::of(node).is_some_and(|known| known.is_running()) {
+            return Err(JoinError::Started);
+        }
         let members = Arc::<Mutex<MembersSample>>::default();
         let own = Own::new(node.name().clone(), node.life());
         let placement: Arc<dyn Placement> = Arc::new(placement);
@@ -219,6 +225,12 @@ impl Entities {
         let shared = Arc::new(shared);
         node.attach(Arc::clone(&shared) as _);
         Ok(Self { shared })
+    }
+
+    /// Returns true if the node is a member, or tries to become one.
+    fn is_running(&self) -> bool {
+        // A placer that was started in a turn that was undone has ended.
+        !self.shared.placer.is_stopped() && !lock(&self.shared.standings).has_left()
     }
 
     /// Returns the handle for the entities of a node. Returns `None` if the node does not use

@@ -194,8 +194,10 @@ impl Sending {
     pub(super) fn beat(&mut self, name: &str) {
         let oldest = self.orders.front();
         let is_old = oldest.is_some_and(|(number, _)| *number <= self.order_at_beat);
-        // As long as frames are refused, the orders still wait in frames.
-        if is_old && !self.is_refused() {
+        // As long as orders wait in frames, because the window is full or frames are refused, more
+        // copies of them would only delay them.
+        let waits = self.ready.iter().any(|frame| frame.orders > 0);
+        if is_old && !waits && !self.is_refused() {
             self.repeat_orders(name);
         }
         self.order_at_beat = self.order;
@@ -437,5 +439,42 @@ impl Sending {
     /// Returns true if the other node has reported that a frame under way was lost.
     pub(super) fn has_lost(&self) -> bool {
         self.lost_under_way > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Order, Sending};
+    use crate::frame::Owned;
+
+    #[test]
+    fn orders_that_still_wait_are_not_repeated_at_each_beat() {
+        let (name, mut sending) = ("one", Sending::default());
+        let bytes = |sending: &Sending| {
+            let frames = sending.unsent().map(|frame| frame.bytes.len());
+            frames.sum::<usize>()
+        };
+        for watch in 0..10_000 {
+            sending.begin(0, name);
+            let target = Owned::Service("a service".into());
+            sending.order(Order::Watch { watch, target }, name);
+        }
+        let once = bytes(&sending);
+        // The other node is slow, so nothing can be sent for 10 s.
+        for _ in 0..20 {
+            sending.beat(name);
+        }
+        assert_eq!(bytes(&sending), once);
+        // When the orders have been sent, they are repeated until they are confirmed.
+        sending.drop_unsent();
+        sending.beat(name);
+        assert_eq!(
+            sending.unsent().map(|frame| frame.orders).sum::<u32>(),
+            10_000
+        );
+        sending.confirm(0, 10_000);
+        sending.drop_unsent();
+        sending.beat(name);
+        assert_eq!(bytes(&sending), 0);
     }
 }

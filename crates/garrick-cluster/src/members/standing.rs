@@ -205,6 +205,13 @@ impl Standings {
         self.members.insert(standing.sample.name.clone(), standing);
     }
 
+    /// Returns true if this node itself has left, or is leaving at once.
+    pub(crate) fn has_left(&self) -> bool {
+        let samples = self.members.values().map(|standing| &standing.sample);
+        let mut own = samples.filter(|sample| sample.is_own);
+        own.any(|sample| sample.state == MemberState::Left)
+    }
+
     /// Returns the members, sorted by name.
     pub(crate) fn members(&self, now: Nanos) -> Vec<MemberSample> {
         let members = self.members.values().map(|standing| MemberSample {

@@ -12,6 +12,7 @@ use super::shared::{Shared, add};
 use super::streams::Streams;
 use crate::line::Travels;
 use crate::node::Node;
+use crate::watching::has_stopped;
 
 /// Drops a message. The destructor of the message is code of the program, so a panic in it is
 /// caught.
@@ -74,7 +75,7 @@ impl<M: Travels + Clone> Agent<M> {
             if let Err(SendError(refused)) = cx.send(subscriber, message) {
                 discard(refused);
                 // The clerk removes one that has stopped.
-                if !subscriber.is_stopped() {
+                if !has_stopped(subscriber) {
                     add(&self.shared.counts.missed, 1);
                 }
             }

@@ -13,7 +13,7 @@ use super::message::{ToAgent, ToClerk, ToTopic};
 use super::shared::Shared;
 use crate::directory::{Order, ServiceError, ServiceKey, ToDirectory};
 use crate::line::Travels;
-use crate::watching::Watching;
+use crate::watching::{Watching, guarded};
 
 /// Progress of listing the topic's agent in the directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,10 +171,14 @@ impl<M: Travels> Actor for Clerk<M> {
     fn receive(&mut self, message: ToClerk<M>, cx: &mut Context<'_, ToClerk<M>>) -> Next {
         match message {
             ToClerk::Listing(listing) => self.listed(listing),
-            ToClerk::Subscribe(subscriber, reply) => self.subscribe(subscriber, reply, cx),
+            ToClerk::Subscribe(subscriber, reply) => {
+                let _ = guarded(|| self.subscribe(subscriber, reply, cx));
+            }
             ToClerk::Unsubscribe(subscriber, reply) => {
-                self.unsubscribe(subscriber.id(), cx);
-                reply.send(Ok(()));
+                let _ = guarded(|| {
+                    self.unsubscribe(subscriber.id(), cx);
+                    reply.send(Ok(()));
+                });
             }
             ToClerk::Served(answer) => self.served(&answer, cx),
             ToClerk::Ended(id) => self.unsubscribe(id, cx),

@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 use syn::{Generics, Ident, Path, Type, parse_quote};
 
 use super::attribute::Missing;
-use super::parse::{Body, FieldOf, Message, VariantOf, text};
+use super::parse::{Body, FieldOf, Message, OPTION_WITH_DEFAULT, VariantOf, text};
 
 /// Generates `impl Wire for ...`. If the type has errors, the generated functions only panic.
 /// Without these functions, rustc would report another error for each use of the type.
@@ -178,7 +178,7 @@ fn decode(message: &Message, context: &TokenStream) -> TokenStream {
     let name = quote!(<Self as #krate::Wire<#context>>::NAME);
     let body = match &message.body {
         Body::Struct(members) => {
-            let members = members.iter().map(|field| decoded(krate, field));
+            let members = members.iter().map(|field| decoded(krate, context, field));
             quote! {
                 #input.message(#name, |#fields| {
                     ::core::result::Result::Ok(Self { #(#members),* })
@@ -189,7 +189,10 @@ fn decode(message: &Message, context: &TokenStream) -> TokenStream {
             let arms = variants.iter().map(|variant| {
                 let ident = &variant.ident;
                 let of = u64::from(variant.number);
-                let members = variant.fields.iter().map(|field| decoded(krate, field));
+                let members = variant
+                    .fields
+                    .iter()
+                    .map(|field| decoded(krate, context, field));
                 quote!(#of => ::core::result::Result::Ok(Self::#ident { #(#members),* }),)
             });
             quote! {
@@ -212,7 +215,7 @@ fn decode(message: &Message, context: &TokenStream) -> TokenStream {
 }
 
 /// Generates the code that decodes a field.
-fn decoded(krate: &Path, field: &FieldOf) -> TokenStream {
+fn decoded(krate: &Path, context: &TokenStream, field: &FieldOf) -> TokenStream {
     let FieldOf {
         member, ty, number, ..
     } = field;
@@ -236,10 +239,26 @@ fn decoded(krate: &Path, field: &FieldOf) -> TokenStream {
         }
     });
     let inner = is_serde.then(|| quote!(.0));
+    // The type may be an option under another name.
+    let check = match &field.missing {
+        Some(Missing::Function(_)) => quote! {
+            const {
+                ::core::assert!(
+                    !<#ty as #krate::Wire<#context>>::OPTIONAL,
+                    #OPTION_WITH_DEFAULT
+                );
+            }
+        },
+        Some(Missing::OfType) | None => TokenStream::new(),
+    };
     match missing {
         None => quote!(#member: #fields.required::<#ty>(#number, #name)?#inner),
         Some(missing) => {
-            quote!(#member: #fields.optional::<#ty>(#number, #name, #missing)?#inner)
+            let read = quote!(#fields.optional::<#ty>(#number, #name, #missing)?#inner);
+            match check.is_empty() {
+                true => quote!(#member: #read),
+                false => quote!(#member: { #check #read }),
+            }
         }
     }
 }

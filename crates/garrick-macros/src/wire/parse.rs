@@ -4,13 +4,18 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::visit::{self, Visit};
 use syn::{
-    Data, DeriveInput, Fields, GenericParam, Generics, Ident, Index, Member, Path, Type, TypePath,
-    Variant,
+    Data, DeriveInput, Fields, GenericArgument, GenericParam, Generics, Ident, Index, Member, Path,
+    PathArguments, Type, TypePath, Variant,
 };
 
 use super::attribute::{Attributes, Missing, Place};
 use super::numbers::{Numbered, assign};
 use crate::errors::Errors;
+
+/// Error for an option with a function that returns its default. A reader could not distinguish
+/// `None` from a missing field, and would replace it.
+pub(super) const OPTION_WITH_DEFAULT: &str = "an option cannot have this default, because `None` travels as a missing field, and would \
+     become the default; remove the default, or use `#[wire(serde)]`";
 
 /// A parsed type with `#[derive(Wire)]`.
 pub(super) struct Message {
@@ -131,6 +136,11 @@ fn fields(declared: &Fields, of: &Ident, version: u16, errors: &mut Errors) -> V
         };
         if attributes.serde.is_none() {
             Machine(errors).visit_type(&field.ty);
+            if let Some(Missing::Function(path)) = &attributes.missing
+                && is_option(&field.ty)
+            {
+                errors.at(path, OPTION_WITH_DEFAULT);
+            }
         }
         items.push(Numbered {
             number: attributes.number,
@@ -167,6 +177,25 @@ pub(super) fn text(member: &Member) -> String {
         Member::Named(ident) => ident.unraw().to_string(),
         Member::Unnamed(index) => index.index.to_string(),
     }
+}
+
+/// Returns true if the type is written as an option, or as a `Box` or an `Arc` of an option.
+fn is_option(ty: &Type) -> bool {
+    let Type::Path(TypePath { qself: None, path }) = ty else {
+        return false;
+    };
+    let Some(last) = path.segments.last() else {
+        return false;
+    };
+    let is_pointer = ["Box", "Arc"].iter().any(|name| last.ident == name);
+    let in_pointer = || match &last.arguments {
+        PathArguments::AngleBracketed(of) => of.args.iter().any(|argument| match argument {
+            GenericArgument::Type(ty) => is_option(ty),
+            _ => false,
+        }),
+        PathArguments::None | PathArguments::Parenthesized(_) => false,
+    };
+    last.ident == "Option" || is_pointer && in_pointer()
 }
 
 fn without_spaces(ty: &Type) -> String {

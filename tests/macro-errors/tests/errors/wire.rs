@@ -104,6 +104,22 @@ struct Unnamed;
 #[wire(3)]
 struct Numbered;
 
+#[derive(Wire)]
+struct Options {
+    #[wire(1, default = one)]
+    plain: Option<u8>,
+    #[wire(2, default = one)]
+    boxed: Box<std::option::Option<u8>>,
+    #[wire(3, default)]
+    is_none: Option<u8>,
+    #[wire(4, default = one, serde)]
+    by_serde: Option<u8>,
+}
+
+fn one<T: From<Option<u8>>>() -> T {
+    Some(1).into()
+}
+
 fn main() {
     // Types with errors cause no further ones.
     let _ = garrick::wire::to_vec(Machine { index: 1, offsets: Vec::new() });
