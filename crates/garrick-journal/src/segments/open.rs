@@ -200,8 +200,28 @@ pub(super) fn inspect(
     files: Arc<dyn Files>,
     options: Options,
 ) -> Result<(SegmentLog, Opened), JournalError> {
+    let mut before = segments_in(&*files)?;
+    for _ in 1..READINGS_MAX {
+        let failed = match find(Arc::clone(&files), options.clone()) {
+            Ok(found) => return Ok((found.log, found.opened)),
+            Err(error) => error,
+        };
+        let now = segments_in(&*files)?;
+        if mem::replace(&mut before, now) == before {
+            return Err(failed);
+        }
+    }
     let found = find(files, options)?;
     Ok((found.log, found.opened))
+}
+
+/// Maximum number of times that a log is read while another process changes it.
+const READINGS_MAX: u32 = 8;
+
+/// Returns the numbers of the segments in a folder, in the order of the names of the files.
+fn segments_in(files: &dyn Files) -> Result<Vec<u32>, JournalError> {
+    let names = (files.list()).map_err(|error| JournalError::disk("list", FOLDER, error))?;
+    Ok(names.iter().filter_map(|name| number_of(name)).collect())
 }
 
 /// Number of the first segment of a log.
