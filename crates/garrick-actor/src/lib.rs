@@ -80,7 +80,7 @@ pub use garrick_sched::{
     Address, Ask, Call, Ended, NoReply, Reply, SendError, SpawnError, StartError, Timer, Watch,
 };
 #[doc(hidden)]
-pub use garrick_sched::{Due, Pending};
+pub use garrick_sched::{Due, Pending, TaskId};
 pub use model::actor::Actor;
 pub use model::behavior::{Behavior, BehaviorContext, behavior};
 pub use model::context::Context;

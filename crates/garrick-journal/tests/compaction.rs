@@ -2,10 +2,12 @@
 //! by a reader, and nothing is copied without a gain.
 #![forbid(unsafe_code)]
 
+use std::io;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
 use garrick_actor::Reply;
-use garrick_actor::files::Files;
+use garrick_actor::files::{File, Files, Lock};
 use garrick_journal::{
     BoxError, Decide, Durable, Event, EventKind, Group, Journal, JournalError, JournalId, Keeper,
     Log, Options, SegmentLog, Stored,
@@ -331,4 +333,100 @@ fn a_turn_that_fails_because_the_disk_is_full_makes_room_for_the_next_one() {
         }
         assert!(answered > 1, "in round {round}");
     }
+}
+
+/// Files that another process compacts when the first segment is opened.
+#[derive(Debug)]
+struct Compacted {
+    disk: Disk,
+    /// The log of the other process.
+    log: Mutex<Option<SegmentLog>>,
+}
+
+impl Files for Compacted {
+    fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
+        self.disk.create(name)
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
+        if let Some(mut log) = self.log.lock().unwrap().take() {
+            assert!(log.compact(u64::MAX).unwrap().segments > 0);
+        }
+        self.disk.open(name)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.disk.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.disk.remove(name)
+    }
+
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.disk.list()
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        self.disk.sync_names()
+    }
+
+    fn lock(&self) -> io::Result<Box<dyn Lock>> {
+        self.disk.lock()
+    }
+}
+
+/// Appends events with these numbers to the journal `a`, one in each group.
+fn append_to_a(log: &mut SegmentLog, numbers: RangeInclusive<u64>) -> JournalId {
+    let journal = log.journal("a").unwrap();
+    for number in numbers {
+        let mut group = Group::new();
+        let event = Event {
+            number,
+            ..Event::default()
+        };
+        group.add(journal, event).unwrap();
+        log.append(&group).unwrap();
+    }
+    journal
+}
+
+#[test]
+fn a_log_is_read_while_another_process_compacts_it() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let options = Options::new().segment_bytes(1);
+    let (mut log, _) = options.open(Arc::new(disk.clone())).unwrap();
+    append_to_a(&mut log, 1..=6);
+    let log = Mutex::new(Some(log));
+    let files = Arc::new(Compacted { disk, log });
+    let (mut read, _) = Options::new().inspect(files).unwrap();
+    let (journal, mut numbers) = (read.find("a").unwrap(), Vec::new());
+    read.read(journal, 1, |event| numbers.push(event.number))
+        .unwrap();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_state_that_another_process_removes_is_not_damaged() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let (mut log, _) = Options::new().open(Arc::new(disk.clone())).unwrap();
+    let journal = append_to_a(&mut log, 1..=3);
+    log.save(journal, 1, KIND, b"").unwrap();
+    log.save(journal, 2, KIND, b"").unwrap();
+    let (read, _) = Options::new().inspect(Arc::new(disk.clone())).unwrap();
+    let check = |log: &SegmentLog| {
+        let mut errors = Vec::new();
+        let saved = log.check_saved(journal, |error| errors.push(error.to_string()));
+        (saved, errors.len())
+    };
+    assert_eq!(check(&read), (2, 0));
+    log.save(journal, 3, KIND, b"").unwrap();
+    assert_eq!(check(&read), (1, 0));
+    assert_eq!(check(&log), (2, 0));
+    // The process that has the log open must find its own files.
+    disk.remove("0000000000000001-00000000000000000003.snapshot")
+        .unwrap();
+    assert_eq!(check(&log), (1, 1));
 }

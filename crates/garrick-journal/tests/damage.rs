@@ -634,3 +634,35 @@ fn compaction_keeps_what_is_needed() {
     drop(log);
     assert_eq!(open(&disk).unwrap().journals().count(), 0);
 }
+
+#[test]
+fn damaged_snapshots_are_reported_in_the_order_of_their_journals() {
+    const JOURNALS: u64 = 20;
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let mut log = open(&disk).unwrap();
+    let mut group = Group::new();
+    for number in 1..=JOURNALS {
+        let event = Event {
+            number: 1,
+            ..Event::default()
+        };
+        let journal = log.journal(&number.to_string()).unwrap();
+        group.add(journal, event).unwrap();
+    }
+    log.append(&group).unwrap();
+    drop(log);
+    // Newer than all events, or without a journal.
+    let names: Vec<_> = (1..=2 * JOURNALS)
+        .map(|journal| format!("{journal:016x}-{:020}.snapshot", 7))
+        .collect();
+    for name in &names {
+        disk.replace(name, b"damaged").unwrap();
+    }
+    let (mut log, _) = Options::new().inspect(Arc::new(disk)).unwrap();
+    let notices = log.take_notices();
+    assert_eq!(notices.len(), names.len());
+    for (notice, name) in notices.iter().zip(&names) {
+        assert!(notice.to_string().contains(name), "{name}: {notice}");
+    }
+}

@@ -381,6 +381,11 @@ fn overdue_reminders_come_in_their_order_after_a_pause() {
 
 /// Starts a clerk that goes on after each failure.
 fn clerk_that_goes_on(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
+    supervised_clerk(kit, is_diligent, Decision::Resume)
+}
+
+/// Starts a clerk for which a supervisor makes a decision after each failure.
+fn supervised_clerk(kit: &mut Kit, is_diligent: bool, after: Decision) -> Address<Command> {
     let journal = open(kit);
     let tree = Supervisor::new("clerks", Strategy::OneForOne)
         .intensity(100, Duration::from_secs(1))
@@ -390,7 +395,7 @@ fn clerk_that_goes_on(kit: &mut Kit, is_diligent: bool) -> Address<Command> {
     (kit.node().handle().actor(make))
         .named("clerk")
         .supervised_by(&tree)
-        .decide(|_| Decision::Resume)
+        .decide(move |_| after)
         .spawn()
         .unwrap()
 }
@@ -423,11 +428,10 @@ fn reminders_are_kept_when_turns_fail_and_the_actor_goes_on() {
     assert_eq!(kit.answer(clerk.ask(Command::Handled)).unwrap(), ["kept"]);
 }
 
-#[test]
-fn turns_that_fail_do_not_fill_the_mailbox_with_duties() {
+fn turns_that_fail_do_not_fill_the_mailbox(after: Decision) {
     silence_panics();
     let mut kit = Kit::new();
-    let clerk = clerk_that_goes_on(&mut kit, false);
+    let clerk = supervised_clerk(&mut kit, false, after);
     let pending = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
     for key in pending {
         let once = clerk.ask(move |reply| Command::Once(key, reply));
@@ -450,6 +454,37 @@ fn turns_that_fail_do_not_fill_the_mailbox_with_duties() {
     assert!((10..=150).contains(&again.len()), "{}", again.len());
     for key in pending {
         assert!(keys(&again).contains(&key), "{key}");
+    }
+}
+
+#[test]
+fn turns_that_fail_do_not_fill_the_mailbox_with_duties() {
+    turns_that_fail_do_not_fill_the_mailbox(Decision::Resume);
+}
+
+#[test]
+fn restarts_do_not_fill_the_mailbox_with_duties() {
+    turns_that_fail_do_not_fill_the_mailbox(Decision::Restart);
+}
+
+#[test]
+fn an_entity_with_the_name_of_an_ended_one_gets_the_messages_about_its_duties() {
+    let mut kit = Kit::new();
+    let journal = open(&mut kit);
+    for round in 0..3 {
+        let entity = journal.entity("clerk", Clerk { is_diligent: false });
+        let clerk = kit.node().spawn(entity.unwrap()).unwrap();
+        let once = clerk.ask(|reply| Command::Once("effect", reply));
+        // The message about the effect waits in the mailbox when the entity ends.
+        clerk.stop();
+        assert_eq!(kit.answer(once), Ok(round == 0));
+        assert_eq!(told(&kit, 0).len(), round);
+        let entity = journal.entity("clerk", Clerk { is_diligent: false });
+        let clerk = kit.node().spawn(entity.unwrap()).unwrap();
+        kit.run();
+        assert_eq!(told(&kit, 0).len(), round + 1);
+        clerk.stop();
+        kit.run();
     }
 }
 

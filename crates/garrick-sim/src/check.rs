@@ -334,12 +334,12 @@ impl Runner<'_> {
             return self.search_all();
         }
         let began = Instant::now();
-        let first = self.check.only_seed.unwrap_or(self.check.first_seed);
-        let mut seed = first;
+        let mut seed = self.check.only_seed.unwrap_or(self.check.first_seed);
+        let mut done = 0;
         loop {
             let is_over = match self.check.settings.amount {
-                _ if self.check.only_seed.is_some() => seed > first,
-                Amount::Runs(runs) => seed - first >= runs,
+                _ if self.check.only_seed.is_some() => done > 0,
+                Amount::Runs(runs) => done >= runs,
                 Amount::Time(limit) => began.elapsed() >= limit,
             };
             if is_over {
@@ -358,7 +358,7 @@ impl Runner<'_> {
                 self.report.time = began.elapsed();
                 return Err(self.fail(seed, outcome, broken));
             }
-            seed += 1;
+            (seed, done) = (seed.wrapping_add(1), done + 1);
         }
     }
 

@@ -217,7 +217,7 @@ impl Execution<'_, '_> {
         }
         self.before_calm.get_or_insert(self.moves.len());
         let mut end = self.run_calmly(before)?;
-        if before == End::Ceased && end != End::Idle {
+        if before == End::Ceased && end != End::Idle && !self.sim.properties.awaits_any() {
             end = self.run_on(driver)?;
         }
         if end == End::Idle {
@@ -294,9 +294,10 @@ impl Execution<'_, '_> {
         Ok(End::Cut)
     }
 
-    /// Runs without faults until one of three things happens: nothing is left to do, all properties
+    /// Runs without faults until one of these things happens: nothing is left to do, all properties
     /// that must become true have been true, or the time limit of one of these properties has
-    /// passed. `before` is the reason why the part with faults has ended.
+    /// passed. A run with times is cut off if it has too many steps before. `before` is the reason
+    /// why the part with faults has ended.
     fn run_calmly(&mut self, before: End) -> Result<End, Broken> {
         let facts = std::rc::Rc::clone(&self.sim.facts);
         let now = self.sim.clock.now();
@@ -309,7 +310,8 @@ impl Execution<'_, '_> {
         self.sim.properties.begin_limits(now);
         let mut rng = Rng::new(CALM_SEED);
         self.sim.disks.calm();
-        for _ in 0..self.limits.steps_max {
+        let mut left = self.limits.steps_max;
+        loop {
             self.prepare(Mode::Calm, None);
             let Some(index) = choose_calmly(&mut rng, self.schedule.enabled(self.sim)) else {
                 break;
@@ -319,6 +321,15 @@ impl Execution<'_, '_> {
             if !self.sim.properties.awaits_any() {
                 break;
             }
+            if left == 0 {
+                // With times, the run is cut off: a property that still has time is not broken.
+                // Without times, the program goes round in circles.
+                if self.sim.delays().is_some() {
+                    return Ok(End::Cut);
+                }
+                break;
+            }
+            left -= 1;
             self.take(index, Fate::Happens)?;
         }
         self.sim.properties.check_awaited()?;

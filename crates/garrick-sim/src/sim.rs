@@ -225,7 +225,9 @@ impl Sim {
     /// have ceased. A property that held only before the faults have ceased counts as broken.
     ///
     /// The faults cease when nothing is left to do, when the run has too many steps, or at the
-    /// moment that [`Faults::cease_after`] or [`Faults::cease_after_steps`] sets.
+    /// moment that [`Faults::cease_after`] or [`Faults::cease_after_steps`] sets. If messages have
+    /// times ([`Sim::latency`]), and the part of the run without faults has too many steps, the run
+    /// is cut off: a property whose time limit has not passed then is not broken.
     pub fn eventually(
         &mut self,
         name: impl Into<String>,

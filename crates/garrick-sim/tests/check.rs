@@ -1,6 +1,6 @@
 //! Tests of checks: mistakes in a setup, runs that differ, repetition, and endless turns.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::env;
 use std::fs;
@@ -321,4 +321,19 @@ fn a_second_rule_for_the_crashes_of_a_node_replaces_the_first() {
     });
     report.unwrap();
     assert_eq!(most.get(), 2);
+}
+
+#[test]
+fn seeds_go_on_after_the_largest_one() {
+    let seen = RefCell::new(Vec::new());
+    let setup = |sim: &mut Sim| {
+        sim.node("one");
+        seen.borrow_mut().push(sim.seed());
+    };
+    let check = Check::new("seeds").first_seed(u64::MAX - 1).seeds(3);
+    assert_eq!(check.run(setup).unwrap().runs, 3);
+    assert_eq!(check.only(u64::MAX).run(setup).unwrap().runs, 1);
+    // The seed 0 runs twice, to check that its runs are equal.
+    let max = u64::MAX;
+    assert_eq!(seen.take(), [max - 1, max, 0, 0, max]);
 }

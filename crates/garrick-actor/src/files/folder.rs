@@ -2,7 +2,7 @@
 
 use std::fs::{self, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 use std::process;
 
 use super::{File, Files, Lock, check_name};
@@ -32,7 +32,8 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// Opens a folder.
+    /// Opens a folder. A relative path begins at the current folder of the process. If the current
+    /// folder changes later, this value still stands for the same folder.
     ///
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if nothing exists at `path`, and
@@ -43,6 +44,7 @@ impl Folder {
             let text = format!("{} is no folder", path.display());
             return Err(io::Error::new(io::ErrorKind::NotADirectory, text));
         }
+        let path = path::absolute(path)?;
         Ok(Self { path })
     }
 

@@ -199,30 +199,40 @@ impl<A: DurableActor> Entity<A> {
 
     /// Registers the name of the entity, unless the name is already registered for this entity.
     /// Fails if another entity has the name.
-    fn enter(&mut self) -> Result<(), JournalError> {
-        if !self.is_entered && !self.source.journal.core().enter(&self.source.name) {
+    fn enter(&mut self, cx: &Context<'_, A::Msg>) -> Result<(), JournalError> {
+        if self.is_entered {
+            return Ok(());
+        }
+        let (core, name) = (self.source.journal.core(), &self.source.name);
+        if !core.enter(name) {
             return Err(JournalError::InUse {
-                journal: self.source.name.clone(),
+                journal: name.clone(),
             });
         }
         self.is_entered = true;
+        self.telling.start(core.mailboxes(), name, cx);
         Ok(())
     }
 
     /// Takes the state out of this entity. Reads the state from the log instead if this entity has
     /// no state, or if its state contains events of a turn that was undone. If the current turn
-    /// fails, the state is not put back, and the next turn reads the state again.
-    fn load(&mut self, cx: &Context<'_, A::Msg>) -> Result<Box<Loaded<A::State>>, JournalError> {
+    /// fails, the state is not put back, and the next turn reads the state again. `messages` is the
+    /// number of messages that the turn handles at first.
+    fn load(
+        &mut self,
+        messages: usize,
+        cx: &Context<'_, A::Msg>,
+    ) -> Result<Box<Loaded<A::State>>, JournalError> {
         // Relaxed: the decision about the last turn orders the two.
         let durable = self.source.durable.load(Relaxed);
-        self.telling.begin(durable);
+        self.telling.begin(durable, messages);
         if let Some(loaded) = self.loaded.take()
             && loaded.number == durable
         {
             self.telling.keep();
             return Ok(loaded);
         }
-        self.enter()?;
+        self.enter(cx)?;
         let source = &self.source;
         let core = source.journal.core();
         let began = core.figures().now();
@@ -253,7 +263,12 @@ impl<A: DurableActor> Entity<A> {
         cx: &Context<'_, A::Msg>,
     ) -> Result<bool, JournalError> {
         let (name, listing) = (&self.source.name, self.listing.as_ref());
-        self.telling.tell_if_needed::<A>(name, listing, loaded, cx)
+        let telling = &mut self.telling;
+        let tells = telling.tell_if_needed::<A>(name, listing, loaded, cx)?;
+        if tells {
+            telling.note_mailbox(self.source.journal.core().mailboxes(), name, cx);
+        }
+        Ok(tells)
     }
 
     /// Encodes the events and requests that a turn has recorded.
@@ -434,14 +449,16 @@ impl<A: DurableActor> Entity<A> {
     )]
     fn hold(
         &mut self,
+        messages: usize,
         cx: &Context<'_, A::Msg>,
     ) -> Result<Contained<Option<Box<Loaded<A::State>>>>, JournalError> {
-        self.load(cx).map(|loaded| Contained::new(Some(loaded)))
+        self.load(messages, cx)
+            .map(|loaded| Contained::new(Some(loaded)))
     }
 
     /// Handles a message. Afterwards stores the state in this entity again, unless the turn fails.
     fn handle(&mut self, msg: A::Msg, cx: &mut Context<'_, A::Msg>) -> Result<Next, JournalError> {
-        let mut held = self.hold(cx)?;
+        let mut held = self.hold(1, cx)?;
         let loaded = held.as_mut().expect("it was just loaded");
         let next = if self.is_pipelined {
             self.decide_all(msg, loaded, cx)?
@@ -494,6 +511,7 @@ impl<A: DurableActor> Entity<A> {
             let Some(next) = cx.next_message() else {
                 return Ok(Next::Continue);
             };
+            self.telling.count(1);
             msg = next;
         }
     }
@@ -505,7 +523,7 @@ impl<A: DurableActor> Actor for Entity<A> {
     const COMMITS_LATER: bool = true;
 
     fn started(&mut self, cx: &mut Context<'_, A::Msg>) -> Next {
-        let told = self.hold(cx).and_then(|mut held| {
+        let told = self.hold(0, cx).and_then(|mut held| {
             let loaded = held.as_mut().expect("it was just loaded");
             let tells = self.tell_if_needed(loaded, cx)?;
             if self.fences_at_start && !loaded.is_fenced {
@@ -566,11 +584,11 @@ impl<A: DurableActor> Drop for Entity<A> {
         }
         if self.is_entered {
             // Relaxed: no turn with events is under way.
-            let is_empty = self.source.durable.load(Relaxed) == 0;
-            self.source
-                .journal
-                .core()
-                .leave(&self.source.name, is_empty);
+            let durable = self.source.durable.load(Relaxed);
+            // Before the next instance can begin.
+            self.telling.end(durable);
+            let core = self.source.journal.core();
+            core.leave(&self.source.name, durable == 0);
         }
     }
 }

@@ -12,6 +12,8 @@ mod queue;
 
 mod sample;
 
+mod told;
+
 mod shared;
 
 #[cfg(feature = "serde")]

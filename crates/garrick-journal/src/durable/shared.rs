@@ -9,6 +9,7 @@ use garrick_actor::Handle;
 
 use super::queue::{State, Unsaved, Waiting};
 use super::sample::{Figures, JournalSample, lock};
+use super::told::Mailboxes;
 use super::waits::Nanos;
 use crate::error::{JournalError, describe};
 use crate::group::Group;
@@ -32,6 +33,8 @@ pub(super) struct Core {
     /// Names of entities that have ended, and whose journals may have no event. The log has not
     /// forgotten them yet.
     left: Mutex<Vec<String>>,
+    /// The mailboxes in which restarted entities may find messages about their duties.
+    mailboxes: Mailboxes,
 }
 
 /// Buffers that the writer reuses, and the states that it must save.
@@ -51,6 +54,7 @@ impl Core {
             log,
             figures: Arc::new(Figures::new(clock)),
             left: Mutex::default(),
+            mailboxes: Mailboxes::default(),
         };
         core.look(true);
         core
@@ -62,6 +66,10 @@ impl Core {
 
     pub(super) fn log(&self) -> &dyn Log {
         &*self.log
+    }
+
+    pub(super) fn mailboxes(&self) -> &Mailboxes {
+        &self.mailboxes
     }
 
     /// Appends a turn to the queue. Returns true if the caller must request that the turns be

@@ -1,14 +1,17 @@
 //! Messages that an entity sends itself about its duties: effects, reminders and letters.
 
+use std::collections::BTreeMap;
+use std::mem;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use garrick_actor::{Context, Timer};
-use hashbrown::HashMap;
 
 use super::actor::DurableActor;
 use super::duties::Duties;
 use super::listing::Listing;
 use super::source::Loaded;
+use super::told::{Mailboxes, Told};
 use crate::error::JournalError;
 
 /// The messages about the duties of an entity that were sent, and the timers of its reminders.
@@ -16,7 +19,7 @@ use crate::error::JournalError;
 pub(super) struct Telling {
     /// Timers of reminders, by the keys of the reminders. Some of these timers may have fired. Some
     /// were never started, because the turns that requested them were undone.
-    timers: HashMap<String, Timer>,
+    timers: BTreeMap<String, Timer>,
     /// Timers that the latest turn has replaced. If this turn was undone, these timers are still
     /// running.
     replaced: Vec<Timer>,
@@ -29,16 +32,62 @@ pub(super) struct Telling {
     /// Number of messages to handle before the messages about all duties may be sent again. So
     /// turns that are undone again and again do not fill the mailbox.
     left: usize,
+    /// The mailbox of this entity, through which the next instance learns the value of `left`.
+    /// Cannot be upgraded if no turn has sent messages about all duties.
+    mailbox: Weak<Told>,
 }
 
 impl Telling {
-    /// Begins a turn. `durable` is the number of the newest durable event.
-    pub(super) fn begin(&mut self, durable: u64) {
+    /// Begins the first turn of an instance of the entity with the name `name`. An earlier instance
+    /// may have left messages in the mailbox.
+    pub(super) fn start<M: 'static>(
+        &mut self,
+        mailboxes: &Mailboxes,
+        name: &str,
+        cx: &Context<'_, M>,
+    ) {
+        if let Some(told) = mailboxes.find(name, cx.address().id()) {
+            self.left = told.left();
+            self.mailbox = Arc::downgrade(&told);
+        }
+    }
+
+    /// Lets the next instance of the entity with the name `name` know of the messages that the
+    /// current turn has sent, if there are any.
+    pub(super) fn note_mailbox<M: 'static>(
+        &mut self,
+        mailboxes: &Mailboxes,
+        name: &str,
+        cx: &Context<'_, M>,
+    ) {
+        if self.sent > 0 && self.mailbox.strong_count() == 0 {
+            self.mailbox = mailboxes.add(name, &cx.address());
+        }
+    }
+
+    /// Records that this instance of the entity ends. `durable` is the number of the newest durable
+    /// event.
+    pub(super) fn end(&mut self, durable: u64) {
+        if let Some(told) = self.mailbox.upgrade() {
+            self.begin(durable, 0);
+            told.set_left(self.left);
+        }
+    }
+
+    /// Begins a turn that handles `messages` messages. `durable` is the number of the newest
+    /// durable event.
+    pub(super) fn begin(&mut self, durable: u64, messages: usize) {
         if let Some((sent, number)) = self.told.take()
             && number <= durable
         {
             self.left = sent;
         }
+        self.count(messages);
+    }
+
+    /// Records that the current turn handles `messages` more messages.
+    pub(super) fn count(&mut self, messages: usize) {
+        self.left = self.left.saturating_sub(messages);
     }
 
     /// Records that the latest turn was not undone.
@@ -58,7 +107,6 @@ impl Telling {
         loaded: &Loaded<A::State>,
         cx: &Context<'_, A::Msg>,
     ) -> Result<bool, JournalError> {
-        self.left = self.left.saturating_sub(1);
         self.sent = 0;
         if loaded.is_told {
             return Ok(false);
@@ -86,7 +134,10 @@ impl Telling {
         cx: &Context<'_, A::Msg>,
     ) -> Result<(), JournalError> {
         // Those of an earlier reading.
-        for timer in (self.timers.drain().map(|(_, timer)| timer)).chain(self.replaced.drain(..)) {
+        for timer in mem::take(&mut self.timers)
+            .into_values()
+            .chain(self.replaced.drain(..))
+        {
             timer.cancel();
         }
         for key in duties.keys() {

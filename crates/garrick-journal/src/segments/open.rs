@@ -109,22 +109,26 @@ impl Reading {
         notices: &mut Notices,
     ) -> Result<Vec<String>, JournalError> {
         let mut damaged = Vec::new();
-        for (id, read) in &self.journals {
-            let Some(numbers) = snapshots.get_mut(id) else {
+        // In the same order each time, as a simulation requires.
+        let mut ids: Vec<u64> = snapshots.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let (Some(read), Some(numbers)) = (self.journals.get(&id), snapshots.get_mut(&id))
+            else {
                 continue;
             };
             let newest = read.events.iter().map(|(number, _)| *number).max();
             let newest = newest.unwrap_or(0);
             let mut kept = Vec::new();
             for number in mem::take(numbers) {
-                match (number > newest).then(|| snapshot::load(files, JournalId(*id), number)) {
+                match (number > newest).then(|| snapshot::load(files, JournalId(id), number)) {
                     None => kept.push(number),
                     Some(Ok(_)) => {
                         let name = read.name.as_deref().unwrap_or_default();
                         return Err(missing(name, newest + 1, read.named_in));
                     }
                     Some(Err(error @ JournalError::Damaged { .. })) => {
-                        damaged.push(snapshot::name_of(JournalId(*id), number));
+                        damaged.push(snapshot::name_of(JournalId(id), number));
                         notices.add(error);
                     }
                     Some(Err(error)) => return Err(error),
@@ -195,13 +199,34 @@ pub(super) fn open(
     Ok((log, opened))
 }
 
-/// Reads the log in a folder, and changes nothing.
+/// Reads the log in a folder, and changes nothing. Reads the log again if this fails because
+/// another process has created or removed segments meanwhile.
 pub(super) fn inspect(
     files: Arc<dyn Files>,
     options: Options,
 ) -> Result<(SegmentLog, Opened), JournalError> {
+    let mut before = segments_in(&*files)?;
+    for _ in 1..READINGS_MAX {
+        let failed = match find(Arc::clone(&files), options.clone()) {
+            Ok(found) => return Ok((found.log, found.opened)),
+            Err(error) => error,
+        };
+        let now = segments_in(&*files)?;
+        if mem::replace(&mut before, now) == before {
+            return Err(failed);
+        }
+    }
     let found = find(files, options)?;
     Ok((found.log, found.opened))
+}
+
+/// Maximum number of times that a log is read while another process changes it.
+const READINGS_MAX: u32 = 8;
+
+/// Returns the numbers of the segments in a folder, in the order of the names of the files.
+fn segments_in(files: &dyn Files) -> Result<Vec<u32>, JournalError> {
+    let names = (files.list()).map_err(|error| JournalError::disk("list", FOLDER, error))?;
+    Ok(names.iter().filter_map(|name| number_of(name)).collect())
 }
 
 /// Number of the first segment of a log.
@@ -256,7 +281,9 @@ fn find(files: Arc<dyn Files>, mut options: Options) -> Result<Found, JournalErr
     let damaged = reading.check_newest(&*files, &mut snapshots, &mut notices)?;
     let (opened, deleted) = (reading.opened.clone(), reading.deleted.clone());
     let mut index = reading.finish(&mut snapshots, &mut useless)?;
-    for (journal, numbers) in snapshots {
+    let mut others: Vec<_> = snapshots.into_iter().collect();
+    others.sort_unstable();
+    for (journal, numbers) in others {
         // The number of a deleted journal may be given again, but not that of an unknown one.
         let names = numbers
             .iter()

@@ -1,5 +1,7 @@
 //! Snapshots. A snapshot is a file with the state of a journal after some event.
 
+use std::io;
+
 use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
@@ -231,16 +233,29 @@ impl SegmentLog {
     }
 
     /// Reads all snapshots of a journal. Passes the errors to `failed`. Returns the number of
-    /// snapshots that can be read.
+    /// snapshots that can be read. If the log was opened for reading, skips the snapshots that
+    /// another process has removed since then.
     pub fn check_saved(&self, journal: JournalId, mut failed: impl FnMut(JournalError)) -> u64 {
         let found = self.index.get(journal);
         let numbers = found.map_or(&[][..], |found| &found.snapshots);
         let loaded = numbers
             .iter()
             .map(|number| load(&*self.files, journal, *number));
-        loaded
-            .map(|loaded| u64::from(loaded.map_err(&mut failed).is_ok()))
-            .sum()
+        let is_gone = |error: &JournalError| {
+            let JournalError::Disk { source, .. } = error else {
+                return false;
+            };
+            self.lock.is_none() && source.kind() == io::ErrorKind::NotFound
+        };
+        let mut read = 0;
+        for loaded in loaded {
+            match loaded {
+                Ok(_) => read += 1,
+                Err(error) if is_gone(&error) => {}
+                Err(error) => failed(error),
+            }
+        }
+        read
     }
 }
 

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use garrick_actor::{Actor, Address, Context, Reply};
-use garrick_sim::{Check, Choosing, Crashed, Cut, Facts, Healed, Restarted, Sim};
+use garrick_sim::{Check, Choosing, Crashed, Cut, Facts, Failed, Healed, Report, Restarted, Sim};
 
 use crate::{assert_found, assert_right};
 
@@ -224,4 +224,51 @@ fn a_side_with_all_nodes_is_an_error() {
 #[should_panic(expected = "there is no node \"three\"")]
 fn an_unknown_node_is_an_error() {
     part(&["one", "three"]);
+}
+
+/// An actor that is at work for ever, and is ready after a number of rounds of a millisecond.
+struct Rounds {
+    left: u32,
+}
+
+/// A fact: an actor is ready.
+#[derive(Debug)]
+struct Ready;
+
+impl Actor for Rounds {
+    type Msg = ();
+    type Outcome = ();
+
+    fn receive(&mut self, (): (), cx: &mut Context<'_, ()>) {
+        self.left = self.left.saturating_sub(1);
+        if self.left == 0 {
+            cx.note(Ready);
+        }
+        let _ = cx.send_after(Duration::from_millis(1), &cx.address(), ());
+    }
+}
+
+/// Checks that an actor is ready within two seconds, in runs of at most `steps` steps in each part.
+/// The actor needs `rounds` rounds.
+fn ready_after(rounds: u32, steps: u32) -> Result<Report, Box<Failed>> {
+    let check = Check::new("rounds").seeds(3).steps(steps);
+    check.run(|sim| {
+        let actor = sim.node("one").spawn(Rounds { left: rounds }).unwrap();
+        actor.send(()).unwrap();
+        sim.latency(Duration::ZERO..Duration::from_micros(1));
+        sim.faults().cease_after(Duration::from_millis(100));
+        let is_ready = |facts: &Facts| facts.last::<Ready>().is_some();
+        sim.eventually("ready", Duration::from_secs(2), is_ready);
+    })
+}
+
+#[test]
+fn a_run_that_is_cut_off_before_the_limit_of_a_property_does_not_break_it() {
+    for rounds in [500, 1_500] {
+        let report = ready_after(rounds, 1_000).unwrap_or_else(|failed| panic!("{failed}"));
+        assert_eq!(report.cut, 3);
+    }
+    // Here the time limit passes before the run is cut off.
+    let failed = ready_after(10_000, 3_000).unwrap_err();
+    assert_eq!(failed.broken().property, "ready");
 }
