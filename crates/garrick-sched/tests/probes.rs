@@ -467,6 +467,41 @@ fn mailboxes_are_counted_exactly_and_the_longest_is_listed_first() {
 }
 
 #[test]
+fn after_a_shutdown_no_message_waits_and_no_task_is_busy() {
+    let world = ByHand::new();
+    let builder = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = builder.start().unwrap();
+    let handle = sponsor.handle();
+    let mut stations = Stations::new(handle.clone());
+    let [first, long] = ["first", "long"].map(|label| stations.open(label));
+    first.send(true).unwrap();
+    stations.arrive();
+    handle.sample();
+    world.advance(Duration::from_millis(30));
+    (0..1_000).for_each(|_| long.send(true).unwrap());
+    stations.leave(0);
+    stations.arrive();
+    let sample = handle.sample();
+    assert_eq!(
+        kind(&handle, "Station").map(|kind| kind.in_mailboxes),
+        Some(1_000)
+    );
+    assert!(sample.tasks.iter().any(|task| task.busy > 0), "{sample:?}");
+    sponsor.begin_shutdown_now();
+    stations.leave(1);
+    sponsor.shutdown_now();
+    let sample = handle.sample();
+    let station = kind(&handle, "Station").unwrap();
+    assert_eq!((station.in_mailboxes, station.longest_mailbox), (0, 0));
+    assert!(sample.tasks.is_empty(), "{:?}", sample.tasks);
+    assert_eq!(sample.workers[0].ready, 0);
+    // The worker uses no time any more.
+    world.advance(Duration::from_millis(7));
+    let parked = handle.sample().workers[0].parked - sample.workers[0].parked;
+    assert_eq!(parked, 7_000_000);
+}
+
+#[test]
 fn the_busiest_task_is_listed_with_its_time() {
     let world = ByHand::new();
     let builder = Sponsor::builder().world(world.clone()).probes(true);

@@ -213,6 +213,12 @@ impl Tally {
         });
         counts.began = now;
     }
+
+    /// Publishes that no messages wait and that no tasks stand out, because the worker has ended.
+    pub(super) fn end(&self, censuses: &Censuses, kinds: &Kinds) {
+        self.counts.borrow_mut().show(kinds);
+        censuses.publish(Found::default());
+    }
 }
 
 impl Counts {

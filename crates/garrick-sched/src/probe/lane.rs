@@ -373,6 +373,23 @@ impl Lane {
         });
     }
 
+    /// Records that the worker has ended: from now on, the worker counts as asleep, no messages
+    /// wait for its tasks, and none of its tasks is busy. Without this record, readers would see
+    /// the values of the latest census (count of waiting messages) forever.
+    pub(crate) fn ends(&self, progress: Progress, now: Nanos) {
+        if let Some(books) = &self.books {
+            books.rests(progress.at(now));
+            books
+                .tally
+                .end(&books.counted.censuses, &books.counted.kinds);
+            // Relaxed: the number is independent.
+            books.counted.ready.store(0, Relaxed);
+        }
+        if !self.is_parked() {
+            self.change(|rare| rare.set(SINCE, now.saturating_add(1)));
+        }
+    }
+
     /// Returns true if the latest record says that the worker sleeps.
     pub(crate) fn is_parked(&self) -> bool {
         self.rare.borrow().values()[SINCE] != 0
