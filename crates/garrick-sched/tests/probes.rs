@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{Fork, kind};
@@ -250,6 +250,51 @@ fn the_one_that_runs_is_named_and_seen_twice_if_it_stays() {
     leave.send(()).unwrap();
     sponsor.shutdown();
     assert!(handle.sample().workers[0].activations > first.activations);
+}
+
+/// A task like [`Gate`]. Its turn ends while a sample gets the name of the task.
+struct Ends(Gate);
+
+/// The system of [`Ends`], and the permission to end the turn.
+static AT_NAME: Mutex<Option<(Handle, mpsc::Sender<()>)>> = Mutex::new(None);
+
+impl Task for Ends {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        self.0.receive((), turn)
+    }
+
+    fn name() -> &'static str {
+        let ending = AT_NAME.lock().unwrap().take();
+        if let Some((handle, leave)) = ending {
+            leave.send(()).unwrap();
+            while kind(&handle, "Ends").unwrap().busy == 0 {
+                std::thread::yield_now();
+            }
+        }
+        "Ends"
+    }
+}
+
+#[test]
+fn a_turn_that_ends_during_a_sample_is_not_counted_twice() {
+    let world = ByHand::new();
+    let sponsor = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = sponsor.start().unwrap();
+    let handle = sponsor.handle();
+    let ((told, began), (leave, may_end)) = (mpsc::channel(), mpsc::channel());
+    let ends = handle.spawn(Ends(Gate(told, may_end))).unwrap();
+    ends.send(()).unwrap();
+    wait(&began);
+    world.advance(Duration::from_secs(3));
+    *AT_NAME.lock().unwrap() = Some((handle.clone(), leave));
+    let sample = handle.sample();
+    let busy: u64 = sample.kinds.iter().map(|kind| kind.busy).sum();
+    let seen = busy + sample.workers[0].lasts;
+    assert!(seen <= 3_000_000_000, "{seen}: {sample:?}");
+    sponsor.shutdown();
+    assert_eq!(kind(&handle, "Ends").unwrap().busy, 3_000_000_000);
 }
 
 #[test]
