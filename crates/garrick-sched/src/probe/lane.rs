@@ -1021,6 +1021,23 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_mailbox_is_forgotten_with_its_messages() {
+        let simulated = Simulated::new(1, false);
+        let task = TaskId(std::ptr::from_ref(&FIRST).addr());
+        let lane = &simulated.lane;
+        let mailboxes = || {
+            let kind = simulated.sample(&FIRST);
+            (kind.in_mailboxes, kind.longest_mailbox)
+        };
+        // So many tasks are ready that the census does not read this mailbox.
+        lane.left_waiting(&FIRST, task, (0, 200), || None);
+        lane.take_census(1, false, 5_000, |_| {});
+        assert_eq!(mailboxes(), (0, 200));
+        lane.take_census(2, true, 0, |_| {});
+        assert_eq!(mailboxes(), (0, 0));
+    }
+
+    #[test]
     fn sleep_counts_while_it_lasts() {
         let lane = Lane::new(false, 1, || 0);
         let reader = lane.reader();
