@@ -446,3 +446,25 @@ fn the_past_has_a_point_a_second() {
         "{rate:?}"
     );
 }
+
+#[test]
+fn items_with_one_identifier_do_not_break_the_history() {
+    let mut sampler = sampler();
+    sampler.watch(|reading: &mut Reading| {
+        for messages in [1, 100] {
+            reading.stages.push(StageReading {
+                id: "same".to_owned(),
+                messages,
+                ..StageReading::default()
+            });
+        }
+    });
+    for second in 0..5 {
+        tick(&mut sampler, second * 1000);
+    }
+    let history = sampler.history();
+    assert_eq!(history.unix_ms.len(), 5);
+    for series in &history.series {
+        assert_eq!(series.values.len(), 5, "{series:?}");
+    }
+}
