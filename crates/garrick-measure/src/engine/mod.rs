@@ -253,7 +253,9 @@ impl<'a> Bench<'a> {
                     contender: contender.name,
                     done: trial.done,
                 });
-                (contender.measure)(trial.ops)
+                let measured = (contender.measure)(trial.ops)?;
+                measured.check(self.scenario, contender.name)?;
+                Ok(measured)
             }
         }
     }
