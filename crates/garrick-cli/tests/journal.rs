@@ -214,3 +214,15 @@ fn a_missing_folder_is_named() {
     let text = said(&output);
     assert!(text.contains("cannot open /no/such/folder: "), "{text}");
 }
+
+#[test]
+fn the_exit_code_is_right_even_if_nobody_reads_the_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = Command::new(env!("CARGO_BIN_EXE_garrick"))
+        .args(["journal", "ls", "/no/such/folder"])
+        .stderr(writer)
+        .status()
+        .unwrap();
+    assert_eq!(ended.code(), Some(1));
+}
