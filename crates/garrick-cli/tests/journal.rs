@@ -216,6 +216,28 @@ fn a_missing_folder_is_named() {
 }
 
 #[test]
+fn a_long_text_is_cut_between_two_characters() {
+    let place = Place::new("texts");
+    let files = Arc::new(Folder::open(&place.0).unwrap());
+    let (mut log, _) = Options::new().open(files).unwrap();
+    let mut group = Group::new();
+    let journal = log.journal("notes").unwrap();
+    let text = format!("a{}", "é".repeat(20));
+    let event = Event {
+        number: 1,
+        kind: EventKind { tag: 1, version: 1 },
+        is_whole: false,
+        payload: text.as_bytes(),
+    };
+    group.add(journal, event).unwrap();
+    log.append(&group).unwrap();
+    drop(log);
+    let shown = said(&garrick("show", &place.0, &["notes"]));
+    let expected = format!("\"a{}\"..", "é".repeat(15));
+    assert!(shown.contains(&expected), "{shown}");
+}
+
+#[test]
 fn the_exit_code_is_right_even_if_nobody_reads_the_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
