@@ -232,8 +232,16 @@ fn content(payload: &[u8]) -> String {
         Some(shown) if payload.len() > SHOWN_BYTES => (shown, true),
         _ => (payload, false),
     };
+    let text = match str::from_utf8(shown) {
+        Ok(text) => Some(text),
+        // The last character is cut off as a whole.
+        Err(error) if is_cut && error.error_len().is_none() => {
+            str::from_utf8(&shown[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    };
     let is_text = |text: &&str| !text.chars().any(char::is_control);
-    let mut content = match str::from_utf8(shown).ok().filter(is_text) {
+    let mut content = match text.filter(is_text) {
         Some(text) => format!("{text:?}"),
         None => shown.iter().fold(String::new(), |mut text, byte| {
             // Writing to a string cannot fail.

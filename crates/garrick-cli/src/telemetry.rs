@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::Args;
-use garrick_measure::commands::{Ended, print};
+use garrick_measure::commands::{Ended, print, warn};
 use garrick_telemetry::{StartError, Telemetry, trace_events};
 
 use crate::token;
@@ -89,7 +89,7 @@ impl Flags {
             }
             Err(error) if self.address.is_some() || self.token.is_some() => Err(error),
             Err(error) => {
-                eprintln!("warning: {error}; continuing without telemetry");
+                warn(&format!("warning: {error}; continuing without telemetry"));
                 Ok(None)
             }
         }

@@ -214,3 +214,37 @@ fn a_missing_folder_is_named() {
     let text = said(&output);
     assert!(text.contains("cannot open /no/such/folder: "), "{text}");
 }
+
+#[test]
+fn a_long_text_is_cut_between_two_characters() {
+    let place = Place::new("texts");
+    let files = Arc::new(Folder::open(&place.0).unwrap());
+    let (mut log, _) = Options::new().open(files).unwrap();
+    let mut group = Group::new();
+    let journal = log.journal("notes").unwrap();
+    let text = format!("a{}", "é".repeat(20));
+    let event = Event {
+        number: 1,
+        kind: EventKind { tag: 1, version: 1 },
+        is_whole: false,
+        payload: text.as_bytes(),
+    };
+    group.add(journal, event).unwrap();
+    log.append(&group).unwrap();
+    drop(log);
+    let shown = said(&garrick("show", &place.0, &["notes"]));
+    let expected = format!("\"a{}\"..", "é".repeat(15));
+    assert!(shown.contains(&expected), "{shown}");
+}
+
+#[test]
+fn the_exit_code_is_right_even_if_nobody_reads_the_error() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let ended = Command::new(env!("CARGO_BIN_EXE_garrick"))
+        .args(["journal", "ls", "/no/such/folder"])
+        .stderr(writer)
+        .status()
+        .unwrap();
+    assert_eq!(ended.code(), Some(1));
+}

@@ -188,6 +188,31 @@ impl Measured {
         }
     }
 
+    /// Checks that the time of one operation is a number. Otherwise, no table could show it, and no
+    /// JSON file could be read again.
+    ///
+    /// # Errors
+    /// Fails if there are no operations, or if a figure is negative, infinite or not a number.
+    pub(crate) fn check(&self, scenario: &str, contender: &str) -> Result<()> {
+        if self.ops == 0 {
+            return Err(format!(
+                "'{contender}' of '{scenario}' has reported 0 operations, so the time of one \
+                 operation is unknown"
+            )
+            .into());
+        }
+        let figures = [Some(self.cpu_ns), Some(self.wall_ns), self.bytes_per_actor];
+        let is_sound = |figure: &f64| figure.is_finite() && *figure >= 0.0;
+        match figures.iter().flatten().find(|figure| !is_sound(figure)) {
+            None => Ok(()),
+            Some(figure) => Err(format!(
+                "'{contender}' of '{scenario}' has reported {figure} nanoseconds or bytes, but \
+                 figures must be finite and not negative"
+            )
+            .into()),
+        }
+    }
+
     /// Returns the CPU time of one operation, in nanoseconds.
     pub fn cpu_per_op(&self) -> f64 {
         self.cpu_ns / self.ops as f64

@@ -3,7 +3,7 @@
 mod common;
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use common::{Fork, kind};
@@ -252,6 +252,51 @@ fn the_one_that_runs_is_named_and_seen_twice_if_it_stays() {
     assert!(handle.sample().workers[0].activations > first.activations);
 }
 
+/// A task like [`Gate`]. Its turn ends while a sample gets the name of the task.
+struct Ends(Gate);
+
+/// The system of [`Ends`], and the permission to end the turn.
+static AT_NAME: Mutex<Option<(Handle, mpsc::Sender<()>)>> = Mutex::new(None);
+
+impl Task for Ends {
+    type Message = ();
+
+    fn receive(&mut self, (): (), turn: &Turn<'_, ()>) -> Flow {
+        self.0.receive((), turn)
+    }
+
+    fn name() -> &'static str {
+        let ending = AT_NAME.lock().unwrap().take();
+        if let Some((handle, leave)) = ending {
+            leave.send(()).unwrap();
+            while kind(&handle, "Ends").unwrap().busy == 0 {
+                std::thread::yield_now();
+            }
+        }
+        "Ends"
+    }
+}
+
+#[test]
+fn a_turn_that_ends_during_a_sample_is_not_counted_twice() {
+    let world = ByHand::new();
+    let sponsor = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = sponsor.start().unwrap();
+    let handle = sponsor.handle();
+    let ((told, began), (leave, may_end)) = (mpsc::channel(), mpsc::channel());
+    let ends = handle.spawn(Ends(Gate(told, may_end))).unwrap();
+    ends.send(()).unwrap();
+    wait(&began);
+    world.advance(Duration::from_secs(3));
+    *AT_NAME.lock().unwrap() = Some((handle.clone(), leave));
+    let sample = handle.sample();
+    let busy: u64 = sample.kinds.iter().map(|kind| kind.busy).sum();
+    let seen = busy + sample.workers[0].lasts;
+    assert!(seen <= 3_000_000_000, "{seen}: {sample:?}");
+    sponsor.shutdown();
+    assert_eq!(kind(&handle, "Ends").unwrap().busy, 3_000_000_000);
+}
+
 #[test]
 fn sleep_is_counted_by_the_clock_of_the_world_while_it_lasts() {
     let world = ByHand::new();
@@ -464,6 +509,41 @@ fn mailboxes_are_counted_exactly_and_the_longest_is_listed_first() {
     let kinds = stations.handle.sample().kinds;
     let is_empty = |kind: &KindSample| kind.in_mailboxes == 0 && kind.longest_mailbox == 0;
     assert!(kinds.iter().all(is_empty), "{kinds:?}");
+}
+
+#[test]
+fn after_a_shutdown_no_message_waits_and_no_task_is_busy() {
+    let world = ByHand::new();
+    let builder = Sponsor::builder().world(world.clone()).probes(true);
+    let sponsor = builder.start().unwrap();
+    let handle = sponsor.handle();
+    let mut stations = Stations::new(handle.clone());
+    let [first, long] = ["first", "long"].map(|label| stations.open(label));
+    first.send(true).unwrap();
+    stations.arrive();
+    handle.sample();
+    world.advance(Duration::from_millis(30));
+    (0..1_000).for_each(|_| long.send(true).unwrap());
+    stations.leave(0);
+    stations.arrive();
+    let sample = handle.sample();
+    assert_eq!(
+        kind(&handle, "Station").map(|kind| kind.in_mailboxes),
+        Some(1_000)
+    );
+    assert!(sample.tasks.iter().any(|task| task.busy > 0), "{sample:?}");
+    sponsor.begin_shutdown_now();
+    stations.leave(1);
+    sponsor.shutdown_now();
+    let sample = handle.sample();
+    let station = kind(&handle, "Station").unwrap();
+    assert_eq!((station.in_mailboxes, station.longest_mailbox), (0, 0));
+    assert!(sample.tasks.is_empty(), "{:?}", sample.tasks);
+    assert_eq!(sample.workers[0].ready, 0);
+    // The worker uses no time any more.
+    world.advance(Duration::from_millis(7));
+    let parked = handle.sample().workers[0].parked - sample.workers[0].parked;
+    assert_eq!(parked, 7_000_000);
 }
 
 #[test]

@@ -127,6 +127,11 @@ impl History {
                 ..Track::default()
             }
         });
+        if track.seen == self.points {
+            // A source has reported two items with one identifier. Only the first one counts, so
+            // that a series never has more values than there are points.
+            return;
+        }
         track.seen = self.points;
         let value = track.value(value, seconds);
         push(&mut track.values, value);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use garrick_telemetry::{
     ActorsReading, ChannelReading, HeldReading, Level, Moment, Probe, Reading, Sampler, Settings,
@@ -444,5 +444,75 @@ fn the_past_has_a_point_a_second() {
     assert!(
         rate.values[1..].iter().all(|value| *value == Some(100.0)),
         "{rate:?}"
+    );
+}
+
+#[test]
+fn items_with_one_identifier_do_not_break_the_history() {
+    let mut sampler = sampler();
+    sampler.watch(|reading: &mut Reading| {
+        for messages in [1, 100] {
+            reading.stages.push(StageReading {
+                id: "same".to_owned(),
+                messages,
+                ..StageReading::default()
+            });
+        }
+    });
+    for second in 0..5 {
+        tick(&mut sampler, second * 1000);
+    }
+    let history = sampler.history();
+    assert_eq!(history.unix_ms.len(), 5);
+    for series in &history.series {
+        assert_eq!(series.values.len(), 5, "{series:?}");
+    }
+}
+
+/// Returns the shortest duration of a sample in which `count` channels without names are stalled.
+fn shortest_sample_with_alerts(count: usize) -> Duration {
+    let mut sampler = sampler();
+    let stage = |id: String| StageReading {
+        name: id.clone(),
+        id,
+        ..StageReading::default()
+    };
+    sampler.watch(move |reading: &mut Reading| {
+        for number in 0..count {
+            let [from, to] = ["from", "to"].map(|end| format!("{end} {number}"));
+            reading.stages.extend([from.clone(), to.clone()].map(stage));
+            reading.channels.push(ChannelReading {
+                id: format!("c{number}"),
+                from: Some(from),
+                to: Some(to),
+                capacity: 10,
+                fill: 10,
+                ..ChannelReading::default()
+            });
+        }
+    });
+    let sample = |second: u64| {
+        let began = Instant::now();
+        let seen = tick(&mut sampler, second * 1000);
+        let lasted = began.elapsed();
+        (seen, lasted)
+    };
+    let samples: Vec<_> = (0..6).map(|number| number * 4).map(sample).collect();
+    let raised = samples
+        .iter()
+        .filter(|(seen, _)| seen.alerts.len() == count);
+    let (seen, _) = samples.last().expect("a sample");
+    assert!(seen.edges.iter().all(|edge| edge.level == Level::Warning));
+    let text = &seen.alerts[0].text;
+    assert!(text.starts_with("from 0 -> to 0 is full"), "{text}");
+    raised.map(|(_, lasted)| *lasted).min().expect("alerts")
+}
+
+#[test]
+fn a_sample_with_many_alerts_takes_time_in_proportion_to_their_number() {
+    let [few, many] = [500, 8 * 500].map(shortest_sample_with_alerts);
+    assert!(
+        many < 32 * few,
+        "{few:?} for 500 alerts, {many:?} for 4,000"
     );
 }

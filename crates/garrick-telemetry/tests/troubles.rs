@@ -187,6 +187,26 @@ fn a_crash_loop_of_one_actor_is_critical_but_five_actors_that_restart_are_not() 
 }
 
 #[test]
+fn failures_long_before_the_telemetry_are_listed_and_cause_no_alert() {
+    let mut bank = Bank::new();
+    let tree = bank.tree();
+    let teller = bank.local.actor(|| Teller).named("teller");
+    let teller = teller.supervised_by(&tree).spawn().expect("a child");
+    (0..9).for_each(|_| bank.tell(&teller, Do::Fail));
+    let lost = bank.local.spawn(Teller);
+    bank.tell(&lost, Do::Fail);
+    bank.world.advance(3600 * SECOND);
+    let also_lost = bank.local.spawn(Teller);
+    bank.tell(&also_lost, Do::Fail);
+    let seen = bank.look(SECOND);
+    assert_eq!(seen.recent_failures.len(), 11);
+    // One actor has failed within the window, before the first look.
+    let node = tellers(&seen);
+    assert_eq!((node.lost, node.restarts_of_one), (1, 0));
+    assert_eq!(seen.alerts.len(), 1, "{:?}", seen.alerts);
+}
+
+#[test]
 fn a_supervisor_that_gives_up_is_an_alert_of_its_sponsor() {
     let mut bank = Bank::new();
     let tree = Supervisor::new("bank", Strategy::OneForOne).intensity(0, SECOND);

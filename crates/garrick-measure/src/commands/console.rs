@@ -11,11 +11,14 @@ pub fn print(text: &str) {
         if error.kind() == ErrorKind::BrokenPipe {
             process::exit(0);
         }
-        // Standard error may be closed, too. Then nobody can be told.
-        let _ = writeln!(
-            io::stderr(),
-            "error: cannot write to standard output: {error}"
-        );
+        warn(&format!("error: cannot write to standard output: {error}"));
         process::exit(1);
     }
+}
+
+/// Prints a line to standard error. Does nothing if nobody can read the line, because the reader
+/// has closed the pipe or the device is full. (`eprintln!` would panic, so the exit code of the
+/// process would be wrong.)
+pub fn warn(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }

@@ -27,7 +27,7 @@ use crate::suggest::question;
 use crate::suite::Suite;
 
 pub use crate::suggest::did_you_mean;
-pub use console::print;
+pub use console::{print, warn};
 
 /// The outcome of a command.
 #[derive(Debug)]
@@ -251,6 +251,6 @@ fn suggested(error: &clap::Error) -> String {
 }
 
 fn fail(why: &str, code: u8) -> ExitCode {
-    eprintln!("error: {why}");
+    console::warn(&format!("error: {why}"));
     ExitCode::from(code)
 }

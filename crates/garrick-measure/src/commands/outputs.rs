@@ -84,7 +84,7 @@ impl Outputs {
             text += &format!("\n\n{}", comparison.table().trim_end());
         }
         if self.files().any(is_stdout) {
-            eprintln!("{text}");
+            console::warn(&text);
         } else {
             console::print(&text);
         }

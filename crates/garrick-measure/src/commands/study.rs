@@ -65,7 +65,7 @@ fn run(sections: &[&Section], quick: bool) -> Result<String> {
         if sections.len() > 1 {
             // A full run takes minutes. If the run is interrupted, the finished sections stay on
             // the screen.
-            eprintln!("{text}\n");
+            console::warn(&format!("{text}\n"));
         }
         told.push(text);
     }

@@ -128,8 +128,7 @@ pub(crate) fn run(
     local.run();
     while let Some(job) = engine.desk.take() {
         if stop.is_wanted() {
-            send(&engine.rounds, Step::Stop)?;
-            local.run();
+            engine.stop(&local)?;
             break;
         }
         match job {
@@ -137,10 +136,15 @@ pub(crate) fn run(
                 let set = bench.lay(plan, &engine.sweep)?;
                 send(&engine.warm_up, Step::Begin(set))?;
             }
-            Job::Try(trial) => {
-                let measured = bench.perform(trial, progress)?;
-                send(&engine.timer, Timing::Took(measured))?;
-            }
+            Job::Try(trial) => match bench.perform(trial, progress) {
+                Ok(measured) => send(&engine.timer, Timing::Took(measured))?,
+                // Ctrl-C also ends a process that the contender has started.
+                Err(_) if stop.is_wanted() => {
+                    engine.stop(&local)?;
+                    break;
+                }
+                Err(error) => return Err(error),
+            },
         }
         local.run();
     }
@@ -177,6 +181,13 @@ impl Engine {
             table,
             desk,
         }
+    }
+
+    /// Ends the current set of contenders, so that the table gets the measurements made so far.
+    fn stop(&self, local: &Local) -> Result<()> {
+        send(&self.rounds, Step::Stop)?;
+        local.run();
+        Ok(())
     }
 }
 
@@ -242,7 +253,9 @@ impl<'a> Bench<'a> {
                     contender: contender.name,
                     done: trial.done,
                 });
-                (contender.measure)(trial.ops)
+                let measured = (contender.measure)(trial.ops)?;
+                measured.check(self.scenario, contender.name)?;
+                Ok(measured)
             }
         }
     }

@@ -222,3 +222,48 @@ fn a_stop_while_warming_up_leaves_nothing_half_done() {
     let rows = run(vec![stopping(&stop, 1)], PACE, None, &stop, &mut |_| {}).unwrap();
     assert_eq!(rows, []);
 }
+
+#[test]
+fn a_measurement_that_is_no_number_is_refused_with_the_names() {
+    let of = |measured: Measured| {
+        let contender = Contender::fitted("odd", move |_| Ok(measured));
+        let plans = vec![plan(move || vec![steady("a", 10.0), contender])];
+        let rows = run(plans, PACE, None, &Stop::new(), &mut |_| {});
+        rows.expect_err("the figures are no numbers").to_string()
+    };
+    let none = of(made_up(0, 10.0));
+    assert_eq!(
+        none,
+        "'odd' of 'test' has reported 0 operations, so the time of one operation is unknown"
+    );
+    for ns in [f64::NAN, f64::INFINITY, -1.0] {
+        let why = of(made_up(10, ns));
+        assert!(why.starts_with("'odd' of 'test' has reported "), "{why}");
+        assert!(why.ends_with("must be finite and not negative"), "{why}");
+    }
+}
+
+#[test]
+fn a_contender_that_fails_after_a_stop_does_not_take_the_other_rows_with_it() {
+    let stop = Stop::new();
+    let (wish, trials) = (stop.clone(), Cell::new(0));
+    // As if Ctrl-C had also ended a process that the contender has started.
+    let killed = Contender::fixed("killed", move || {
+        trials.set(trials.get() + 1);
+        if trials.get() < 3 {
+            return Ok(made_up(1, 1e6));
+        }
+        wish.wish();
+        Err("the process was killed".into())
+    });
+    let plans = vec![
+        plan(|| vec![steady("a", 10.0)]),
+        plan(|| vec![steady("b", 10.0), killed]),
+    ];
+    let rows = run(plans, PACE, None, &stop, &mut |_| {}).expect("the rows are kept");
+    let rows: Vec<_> = rows
+        .iter()
+        .map(|row| (&*row.contender, row.rounds))
+        .collect();
+    assert_eq!(rows, [("a", 7), ("b", 2), ("killed", 1)]);
+}

@@ -213,6 +213,12 @@ impl Tally {
         });
         counts.began = now;
     }
+
+    /// Publishes that no messages wait and that no tasks stand out, because the worker has ended.
+    pub(super) fn end(&self, censuses: &Censuses, kinds: &Kinds) {
+        self.counts.borrow_mut().show(kinds);
+        censuses.publish(Found::default());
+    }
 }
 
 impl Counts {
@@ -232,8 +238,10 @@ impl Counts {
         self.places.retain(|&place| {
             let found = std::mem::take(&mut mailboxes[place]);
             kinds.at(place).show_mailboxes(found);
-            // A kind without messages has now been published as empty. It is forgotten.
-            found.messages > 0
+            // A kind without messages has now been published as empty. It is forgotten. A kind may
+            // have a longest mailbox although no message was counted, because a census that is not
+            // whole does not read all mailboxes.
+            found != Mailboxes::default()
         });
     }
 }

@@ -373,6 +373,23 @@ impl Lane {
         });
     }
 
+    /// Records that the worker has ended: from now on, the worker counts as asleep, no messages
+    /// wait for its tasks, and none of its tasks is busy. Without this record, readers would see
+    /// the values of the latest census (count of waiting messages) forever.
+    pub(crate) fn ends(&self, progress: Progress, now: Nanos) {
+        if let Some(books) = &self.books {
+            books.rests(progress.at(now));
+            books
+                .tally
+                .end(&books.counted.censuses, &books.counted.kinds);
+            // Relaxed: the number is independent.
+            books.counted.ready.store(0, Relaxed);
+        }
+        if !self.is_parked() {
+            self.change(|rare| rare.set(SINCE, now.saturating_add(1)));
+        }
+    }
+
     /// Returns true if the latest record says that the worker sleeps.
     pub(crate) fn is_parked(&self) -> bool {
         self.rare.borrow().values()[SINCE] != 0
@@ -1001,6 +1018,23 @@ mod tests {
         lane.parks();
         assert_eq!(lane.busy(&FIRST), before);
         assert!(lane.busy(&SECOND) < 1_000_000);
+    }
+
+    #[test]
+    fn the_longest_mailbox_is_forgotten_with_its_messages() {
+        let simulated = Simulated::new(1, false);
+        let task = TaskId(std::ptr::from_ref(&FIRST).addr());
+        let lane = &simulated.lane;
+        let mailboxes = || {
+            let kind = simulated.sample(&FIRST);
+            (kind.in_mailboxes, kind.longest_mailbox)
+        };
+        // So many tasks are ready that the census does not read this mailbox.
+        lane.left_waiting(&FIRST, task, (0, 200), || None);
+        lane.take_census(1, false, 5_000, |_| {});
+        assert_eq!(mailboxes(), (0, 200));
+        lane.take_census(2, true, 0, |_| {});
+        assert_eq!(mailboxes(), (0, 0));
     }
 
     #[test]

@@ -134,7 +134,8 @@ pub struct WorkerSample {
     /// a new sleep begins after the visit. If [`Builder::probes`](crate::Builder::probes) was set,
     /// every visit ends the sleep.
     pub parks: u64,
-    /// Total time in nanoseconds that the worker has slept, including the current sleep.
+    /// Total time in nanoseconds that the worker has slept, including the current sleep. A worker
+    /// that has ended counts as asleep.
     pub parked: Nanos,
     /// Number of tasks that the worker gave to other workers, or to the queue that all workers
     /// share.

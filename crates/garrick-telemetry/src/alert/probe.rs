@@ -1,5 +1,8 @@
 //! Values that a threshold can apply to.
 
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
 use crate::snapshot::{
     Edge, JournalPhase, JournalStatus, KindStatus, Level, LinkState, LinkStatus, MemberState,
     MemberStatus, Node, Snapshot, SponsorStatus, State,
@@ -140,26 +143,47 @@ pub(super) struct Found<'a> {
     pub(super) why: Option<String>,
 }
 
-/// Name of an item. The name of an edge is composed only when it is needed, because most names are
-/// never shown.
+/// A snapshot, and the positions of its nodes. With the positions, the names of thousands of edges
+/// are composed quickly.
+pub(super) struct Indexed<'a> {
+    snapshot: &'a Snapshot,
+    /// Index of each node in the snapshot, by its identifier. Created when the name of an edge is
+    /// first needed, because most names are never shown.
+    nodes: OnceCell<HashMap<String, usize>>,
+}
+
+impl<'a> Indexed<'a> {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
+        Self {
+            snapshot,
+            nodes: OnceCell::new(),
+        }
+    }
+
+    /// Returns the name of the node `id`, or `?` if there is no such node.
+    fn node(&self, id: Option<&str>) -> &'a str {
+        let nodes = &self.snapshot.nodes;
+        let ids = || nodes.iter().map(|node| node.id.clone()).zip(0..).collect();
+        let index = id.and_then(|id| self.nodes.get_or_init(ids).get(id));
+        index.map_or("?", |index| nodes[*index].name.as_str())
+    }
+}
+
+/// Name of an item. The name of an edge is composed only when it is needed.
 #[derive(Clone, Copy)]
 pub(super) enum Name<'a> {
     Is(&'a str),
-    OfEdge(&'a Snapshot, &'a Edge),
+    OfEdge(&'a Indexed<'a>, &'a Edge),
 }
 
 impl Name<'_> {
     /// Returns the name of the item. An edge without a name is called `sender -> receiver`.
     pub(super) fn text(self) -> String {
-        let (snapshot, edge) = match self {
+        let (indexed, edge) = match self {
             Self::Is(name) => return name.to_owned(),
-            Self::OfEdge(snapshot, edge) => (snapshot, edge),
+            Self::OfEdge(indexed, edge) => (indexed, edge),
         };
-        let named = |id: &Option<String>| {
-            let mut nodes = snapshot.nodes.iter();
-            let node = nodes.find(|node| Some(&node.id) == id.as_ref());
-            node.map_or("?", |node| node.name.as_str())
-        };
+        let named = |id: &Option<String>| indexed.node(id.as_deref());
         let name = edge.name.clone();
         name.unwrap_or_else(|| format!("{} -> {}", named(&edge.from), named(&edge.to)))
     }
@@ -208,8 +232,9 @@ impl Probe {
         }
     }
 
-    /// Calls `found` with each value of this kind in `snapshot`.
-    pub(super) fn each(self, snapshot: &Snapshot, mut found: impl FnMut(&Found<'_>)) {
+    /// Calls `found` with each value of this kind in the snapshot.
+    pub(super) fn each(self, indexed: &Indexed<'_>, mut found: impl FnMut(&Found<'_>)) {
+        let snapshot = indexed.snapshot;
         for journal in &snapshot.journals {
             if let Some(value) = self.of_journal(journal) {
                 found(&Found {
@@ -241,7 +266,7 @@ impl Probe {
             );
         }
         for edge in &snapshot.edges {
-            let name = Name::OfEdge(snapshot, edge);
+            let name = Name::OfEdge(indexed, edge);
             tell(Of::Edges, &edge.id, name, self.of_edge(edge));
         }
         for sponsor in &snapshot.sponsors {
@@ -385,8 +410,8 @@ fn why(journal: &JournalStatus, probe: Probe) -> String {
     }
 }
 
-/// Returns true if the snapshot contains an item with the identifier `id`.
-pub(super) fn exists(snapshot: &Snapshot, id: &str) -> bool {
+/// Returns the identifiers of all items of the snapshot.
+pub(super) fn ids(snapshot: &Snapshot) -> HashSet<&str> {
     let Snapshot {
         nodes,
         edges,
@@ -397,33 +422,39 @@ pub(super) fn exists(snapshot: &Snapshot, id: &str) -> bool {
         kinds,
         ..
     } = snapshot;
-    id == "process"
-        || nodes.iter().any(|node| node.id == id)
-        || edges.iter().any(|edge| edge.id == id)
-        || sponsors.iter().any(|sponsor| sponsor.id == id)
-        || journals.iter().any(|journal| journal.id == id)
-        || members.iter().any(|member| member.id == id)
-        || links.iter().any(|link| link.id == id)
-        || kinds.iter().any(|kind| kind.id == id)
+    let mut ids = HashSet::from(["process"]);
+    ids.extend(nodes.iter().map(|node| &*node.id));
+    ids.extend(edges.iter().map(|edge| &*edge.id));
+    ids.extend(sponsors.iter().map(|sponsor| &*sponsor.id));
+    ids.extend(journals.iter().map(|journal| &*journal.id));
+    ids.extend(members.iter().map(|member| &*member.id));
+    ids.extend(links.iter().map(|link| &*link.id));
+    ids.extend(kinds.iter().map(|kind| &*kind.id));
+    ids
 }
 
-/// Sets the alert level of the item `id` to `level`, unless the item's level is already worse. Does
-/// nothing for sponsors (sets of threads that run actors) and the process, which have no level.
-pub(super) fn mark(snapshot: &mut Snapshot, id: &str, level: Level) {
-    let nodes = snapshot.nodes.iter_mut().filter(|node| node.id == id);
-    nodes.for_each(|node| node.level = node.level.max(level));
-    let edges = snapshot.edges.iter_mut().filter(|edge| edge.id == id);
-    edges.for_each(|edge| edge.level = edge.level.max(level));
-    let journals = snapshot.journals.iter_mut();
-    for journal in journals.filter(|journal| journal.id == id) {
-        journal.level = journal.level.max(level);
-    }
-    let members = snapshot.members.iter_mut();
-    for member in members.filter(|member| member.id == id) {
-        member.level = member.level.max(level);
-    }
-    let links = snapshot.links.iter_mut().filter(|link| link.id == id);
-    links.for_each(|link| link.level = link.level.max(level));
-    let kinds = snapshot.kinds.iter_mut().filter(|kind| kind.id == id);
-    kinds.for_each(|kind| kind.level = kind.level.max(level));
+/// Sets the alert level of each item to its level in `levels`, unless the item's level is already
+/// worse. The keys of `levels` are identifiers. Sponsors (sets of threads that run actors) and the
+/// process have no level.
+pub(super) fn mark(snapshot: &mut Snapshot, levels: &HashMap<&str, Level>) {
+    let raise = |level: &mut Level, id: &str| {
+        *level = levels
+            .get(id)
+            .map_or(*level, |raised| (*level).max(*raised));
+    };
+    let Snapshot {
+        nodes,
+        edges,
+        journals,
+        members,
+        links,
+        kinds,
+        ..
+    } = snapshot;
+    (nodes.iter_mut()).for_each(|node| raise(&mut node.level, &node.id));
+    (edges.iter_mut()).for_each(|edge| raise(&mut edge.level, &edge.id));
+    (journals.iter_mut()).for_each(|journal| raise(&mut journal.level, &journal.id));
+    (members.iter_mut()).for_each(|member| raise(&mut member.level, &member.id));
+    (links.iter_mut()).for_each(|link| raise(&mut link.level, &link.id));
+    (kinds.iter_mut()).for_each(|kind| raise(&mut kind.level, &kind.id));
 }

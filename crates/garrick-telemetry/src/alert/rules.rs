@@ -1,12 +1,13 @@
 //! Compares successive snapshots with the thresholds.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::snapshot::{Alert, Level, Snapshot};
 use crate::window::Nanos;
 
-use super::probe::{Found, exists, mark};
+use super::probe::{Found, Indexed, ids, mark};
 use super::{Threshold, Transition, text};
 
 /// The thresholds, and the values that are beyond a threshold or recently were.
@@ -52,8 +53,9 @@ impl Rules {
             unix_ms: snapshot.unix_ms,
             look: snapshot.sequence,
         };
+        let indexed = Indexed::new(snapshot);
         for (rule, threshold) in self.thresholds.iter().enumerate() {
-            threshold.probe().each(snapshot, |found| {
+            threshold.probe().each(&indexed, |found| {
                 if threshold.is_for(found) {
                     transitions.extend(judge_one(&mut self.cases, rule, threshold, found, at));
                 }
@@ -70,16 +72,14 @@ impl Rules {
             .cases
             .extract_if(|_, case| case.seen != snapshot.sequence);
         let raised = gone.filter(|(_, case)| case.alert.level != Level::Ok);
+        let known = OnceCell::new();
+        let exists = |id: &str| known.get_or_init(|| ids(snapshot)).contains(id);
         let ended = raised.map(|(_, case)| Transition {
             was: case.alert.level,
             alert: Alert {
                 level: Level::Ok,
                 since_unix_ms: snapshot.unix_ms,
-                text: text::gone(
-                    &case.alert.probe,
-                    &case.name,
-                    exists(snapshot, &case.alert.on),
-                ),
+                text: text::gone(&case.alert.probe, &case.name, exists(&case.alert.on)),
                 ..case.alert
             },
         });
@@ -93,8 +93,13 @@ impl Rules {
             .cloned()
             .collect();
         alerts.sort_by(|a, b| order_of(a).cmp(&order_of(b)));
+        // The worst alerts come first.
+        let mut levels = HashMap::new();
         for alert in &alerts {
-            mark(snapshot, &alert.on, alert.level);
+            levels.entry(&*alert.on).or_insert(alert.level);
+        }
+        if !levels.is_empty() {
+            mark(snapshot, &levels);
         }
         snapshot.alerts = alerts;
     }

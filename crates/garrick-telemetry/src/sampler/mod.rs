@@ -207,7 +207,8 @@ impl Sampler {
         self.read_sources(&mut snapshot, now);
         bottleneck::find(&mut snapshot);
         build::rank(&mut snapshot.actors);
-        trouble::write(&self.book, &mut snapshot, now);
+        let window = nanos(self.settings.window);
+        trouble::write(&self.book, &mut snapshot, now, window);
         #[cfg(feature = "metrics")]
         if let Some(own) = &mut self.own {
             own.read(&mut snapshot, self.pace, now);

@@ -39,13 +39,14 @@ pub(super) fn take(
 /// node, also writes the number of its actors that failed in the window and were not restarted, and
 /// the largest number of restarts of one of its actors. If an actor belongs to no node of the
 /// snapshot, its failures are added to a sponsor (a set of threads that run actors) from the same
-/// source.
-pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos) {
+/// source. `window` is the length of the window, even if less time has passed since the start of
+/// the telemetry: an actor may have failed just before.
+pub(super) fn write(book: &SharedBook, snapshot: &mut Snapshot, now: Nanos, window: Nanos) {
     let mut book = book.lock();
     snapshot.recent_failures = book.newest();
     snapshot.supervision = book.supervision();
-    let window = (snapshot.window * 1e9) as Nanos;
-    for ((source, actors), losses) in book.losses_since(now.saturating_sub(window)) {
+    let begin = i128::from(now) - i128::from(window);
+    for ((source, actors), losses) in book.losses_since(begin) {
         let id = format!("{source}.{actors}");
         if let Some(node) = snapshot.nodes.iter_mut().find(|node| node.id == id) {
             (node.lost, node.restarts_of_one) = (losses.lost, losses.restarts_of_one);

@@ -34,7 +34,9 @@ const MILLISECOND: Nanos = 1_000_000;
 /// A failure that occurred in the most recent time window.
 #[derive(Debug)]
 struct Counted {
-    at: Nanos,
+    /// Time of the failure, in nanoseconds since the start of the telemetry. Negative if the actor
+    /// had failed before.
+    at: i128,
     /// The source and the group that the failed actor belongs to: the number of the source, and the
     /// identifier of the group.
     group: (u64, String),
@@ -115,7 +117,7 @@ impl Book {
             self.counted.pop_front();
         }
         self.counted.push_back(Counted {
-            at: now.saturating_sub(failure.age_nanos),
+            at: i128::from(now) - i128::from(failure.age_nanos),
             group: (source, failure.actors.clone()),
             path: failure.path.clone(),
             effect: failure.effect,
@@ -141,8 +143,8 @@ impl Book {
     }
 
     /// Returns the failure counts since `begin`, by source and group of actors. Forgets the
-    /// failures before `begin`.
-    pub(crate) fn losses_since(&mut self, begin: Nanos) -> HashMap<(u64, String), Losses> {
+    /// failures before `begin`, a time in nanoseconds since the start of the telemetry.
+    pub(crate) fn losses_since(&mut self, begin: i128) -> HashMap<(u64, String), Losses> {
         self.counted.retain(|counted| counted.at >= begin);
         let mut losses: HashMap<(u64, String), Losses> = HashMap::new();
         let mut restarts: HashMap<&str, u64> = HashMap::new();
@@ -340,7 +342,7 @@ mod tests {
         };
         assert_eq!(losses[&group("Teller")], of(6, 0));
         assert_eq!(losses[&group("Clerk")], of(1, 4));
-        let losses = book.losses_since(2 * SECOND);
+        let losses = book.losses_since(2 * i128::from(SECOND));
         assert_eq!(losses.get(&group("Teller")), None);
         assert_eq!(losses[&group("Clerk")], of(1, 4));
         add(&mut book, "Clerk", Effect::Restarted, 5000, 3 * SECOND);

@@ -673,12 +673,15 @@ impl Handle {
     pub fn sample(&self) -> Sample {
         let shared = &*self.shared;
         let now = shared.now();
+        // Read before the running turns. Otherwise, a turn that ends in between would be counted
+        // twice: as a running turn, and in the total of its kind.
+        let kinds = shared.lanes.kinds();
         let sample = Sample {
             name: shared.name.clone(),
             at: now,
             workers: (shared.lanes).workers(now, |index| shared.running(index), || shared.now()),
             away: shared.lanes.away(now),
-            kinds: shared.lanes.kinds(),
+            kinds,
             tasks: shared.lanes.tasks(now),
             queued: shared.queued() as u64,
             dead_letters: self.dead_letters(),

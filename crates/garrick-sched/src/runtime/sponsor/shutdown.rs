@@ -80,6 +80,7 @@ impl Worker {
         // A thread may have set the mark LENT just before it could no longer find this worker. The
         // next worker with this number must not get the mark.
         self.end_loan();
+        self.lane.ends(self.progress(), self.now());
         let home = self.home;
         // Dropping the driver is foreign code. So is dropping the sponsor's world, reporter and
         // attachment, if this is their last owner.
