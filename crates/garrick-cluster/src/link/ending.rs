@@ -8,7 +8,7 @@ use garrick_sched::Nanos;
 
 use super::Link;
 use crate::frame::put_leave;
-use crate::line::{Contents, Item, Line as _};
+use crate::line::{Contents, Exported, Item, Line as _};
 use crate::message::LinkMsg;
 use crate::peer::Peer;
 use crate::session::{LinkCell, Session};
@@ -27,6 +27,7 @@ impl Link {
 
     /// Ends the session, because one of the two nodes has lost the other.
     pub(super) fn lose(&mut self, cx: &mut Context<'_, LinkMsg>) {
+        let released = self.strike();
         let next = Self::session(&self.base, &self.peer);
         self.peer.set_session(Some(Arc::clone(&next)));
         self.receiving.lose();
@@ -34,19 +35,26 @@ impl Link {
         (self.has_greeted, self.heard) = (true, cx.now());
         self.rest = LinkState::Down;
         self.base.counts.add_loss();
-        self.end(next);
+        self.end(next, released);
         // The other node learns of it, if it is there.
         self.send_bare();
         self.flush(cx);
     }
 
+    /// Takes away the addresses that the other node holds. Returns those that no node holds any
+    /// longer. Called before another session can begin, because the addresses that are sent in that
+    /// session must not be taken away.
+    fn strike(&self) -> Vec<Arc<dyn Exported>> {
+        self.session.end();
+        self.base.exports().strike(self.peer.name())
+    }
+
     /// Ends the current session, and begins the session `next`. Notifies all askers and watchers of
-    /// the old session.
-    fn end(&mut self, next: Arc<Session>) {
+    /// the old session. `released` is the result of `strike`.
+    fn end(&mut self, next: Arc<Session>, released: Vec<Arc<dyn Exported>>) {
         self.end_delivery();
         self.is_seen = false;
         let over = std::mem::replace(&mut self.session, next);
-        over.end();
         let sending = std::mem::take(&mut self.sending);
         over.sent(sending.waiting());
         let (unsent, unconfirmed) = sending.open_messages();
@@ -57,7 +65,6 @@ impl Link {
         let questions = self.questions.take_all();
         let watches = self.watches.take_all();
         self.watched.cancel_all();
-        let released = self.base.exports().strike(self.peer.name());
         self.base.counts.add_answered(questions.len() as u64);
         // From here on, foreign code runs.
         let _ = catch_unwind(AssertUnwindSafe(|| drop((released, held))));
@@ -124,6 +131,7 @@ impl Link {
     /// Ends the current session of the link for good, and removes the link from the node.
     pub(super) fn close(&mut self) {
         self.is_over = true;
+        let released = self.strike();
         self.peers.forget(&self.peer);
         self.peer.set_session(None);
         let of_peer = (self.peer.name().clone(), Arc::clone(self.peer.traffic()));
@@ -132,6 +140,6 @@ impl Link {
         last.end();
         // This link must not hold its own address: it ends when nobody else does.
         self.peer = Peer::new(self.peer.name().clone());
-        self.end(last);
+        self.end(last, released);
     }
 }

@@ -32,7 +32,40 @@ fn add_child_restarts(to: &mut Exposition, snapshot: &Snapshot) {
     const NAME: &str = "garrick_child_restarts";
     let help = "Restarts of a child by its supervisor. Only the 100 children with the most restarts are exported.";
     to.head(NAME, Type::Counter, help);
+    // Two systems may have the same name, and a system may be watched twice. Prometheus refuses
+    // everything if two series have the same labels.
+    let mut restarts: BTreeMap<&str, u64> = BTreeMap::new();
     for child in &snapshot.supervision.restarted {
-        to.counter(NAME, &[("path", &child.path)], child.restarts as f64);
+        let most = restarts.entry(&child.path).or_default();
+        *most = child.restarts.max(*most);
+    }
+    for (path, count) in restarts {
+        to.counter(NAME, &[("path", path)], count as f64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::RestartedChild;
+    use crate::render::exposition::Format;
+
+    #[test]
+    fn a_child_that_is_known_twice_has_one_series() {
+        let mut snapshot = Snapshot::default();
+        snapshot.supervision.restarted = [3, 5, 2]
+            .map(|restarts| RestartedChild {
+                path: "pool/user/shop#1".to_owned(),
+                restarts,
+            })
+            .into();
+        let mut to = Exposition::new(Format::Text);
+        add_child_restarts(&mut to, &snapshot);
+        let text = to.end();
+        let series: Vec<&str> = (text.lines())
+            .filter(|line| !line.starts_with('#'))
+            .collect();
+        assert_eq!(series.len(), 1, "{text}");
+        assert!(series[0].ends_with(" 5"), "{text}");
     }
 }

@@ -164,24 +164,35 @@ impl<M: Send + 'static> Outlet<M> {
 
     /// Polls for the next message, like [`Outlet::recv`].
     pub fn poll_recv(&mut self, context: &mut task::Context<'_>) -> Poll<Option<M>> {
-        let mut inner = self.channel.lock();
-        if let Some((message, permit)) = inner.queue.pop_front() {
+        // Wakers are cloned and dropped while no lock is held, because this is foreign code.
+        let mut waker = None;
+        loop {
+            let mut inner = self.channel.lock();
+            if let Some((message, permit)) = inner.queue.pop_front() {
+                drop(inner);
+                // A sender that is waiting for the place is woken while no lock is held.
+                drop(permit);
+                return Poll::Ready(Some(message));
+            }
+            if inner.is_over {
+                drop(inner);
+                return Poll::Ready(None);
+            }
+            let is_known =
+                (inner.reader.as_ref()).is_some_and(|known| known.will_wake(context.waker()));
+            if is_known {
+                drop(inner);
+                return Poll::Pending;
+            }
+            if waker.is_some() {
+                let before = mem::replace(&mut inner.reader, waker);
+                drop(inner);
+                drop(before);
+                return Poll::Pending;
+            }
             drop(inner);
-            // A sender that is waiting for the place is woken while no lock is held.
-            drop(permit);
-            return Poll::Ready(Some(message));
+            waker = Some(context.waker().clone());
         }
-        if inner.is_over {
-            return Poll::Ready(None);
-        }
-        let before = match &inner.reader {
-            Some(known) if known.will_wake(context.waker()) => None,
-            _ => inner.reader.replace(context.waker().clone()),
-        };
-        drop(inner);
-        // The old waker is dropped while no lock is held, because its destructor is foreign code.
-        drop(before);
-        Poll::Pending
     }
 
     /// Returns the next message if one is available, without waiting.
