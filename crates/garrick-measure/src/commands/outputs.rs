@@ -51,17 +51,27 @@ impl Outputs {
                 "standard output (`-`) can be used for one kind of results only".to_owned(),
             );
         }
-        for file in self.files().filter(|file| !is_stdout(file)) {
-            check_writable(file).map_err(|error| unwritable(file, &error))?;
-        }
-        if let Some(folder) = &self.svg {
-            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
-        }
+        // Before any file is created: a missing file must not be found empty.
         let load = |file: &PathBuf| {
             Report::load(file)
                 .map_err(|error| format!("cannot compare with '{}': {error}", file.display()))
         };
-        self.compare.as_ref().map(load).transpose()
+        let before = self.compare.as_ref().map(load).transpose()?;
+        let mut known = Vec::new();
+        for file in self.files().filter(|file| !is_stdout(file)) {
+            let path = check_writable(file).map_err(|error| unwritable(file, &error))?;
+            if path.is_file() && known.contains(&path) {
+                return Err(format!(
+                    "'{}' can be used for one kind of results only",
+                    file.display()
+                ));
+            }
+            known.push(path);
+        }
+        if let Some(folder) = &self.svg {
+            fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+        }
+        Ok(before)
     }
 
     /// Prints the table, writes all requested files, and returns the outcome of the command.
@@ -127,10 +137,45 @@ fn write(file: &Option<PathBuf>, contents: impl FnOnce() -> String) -> io::Resul
     }
 }
 
-fn check_writable(file: &Path) -> io::Result<()> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(file)
-        .map(drop)
+/// Creates `file` if it does not exist, and checks that it can be written. Returns its path without
+/// links and relative parts.
+fn check_writable(file: &Path) -> io::Result<PathBuf> {
+    OpenOptions::new().append(true).create(true).open(file)?;
+    fs::canonicalize(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outputs(json: &Path, csv: &Path) -> Outputs {
+        Outputs {
+            json: Some(json.to_owned()),
+            csv: Some(csv.to_owned()),
+            html: None,
+            svg: None,
+            compare: None,
+        }
+    }
+
+    #[test]
+    fn each_file_has_one_kind_of_results() {
+        let folder = std::env::temp_dir().join(format!("garrick-outputs-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let (one, other) = (folder.join("one"), folder.join("other"));
+        assert!(outputs(&one, &other).check().is_ok());
+        let error = outputs(&one, &folder.join(".").join("one")).check();
+        let error = error.expect_err("one result would replace the other");
+        assert!(
+            error.ends_with("can be used for one kind of results only"),
+            "{error}"
+        );
+        // A file that is created for the results is not read as an earlier run.
+        let new = folder.join("new");
+        let mut compared = outputs(&new, &other);
+        compared.compare = Some(new.clone());
+        assert!(compared.check().is_err());
+        assert!(!new.exists(), "nothing is created after a mistake");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }
