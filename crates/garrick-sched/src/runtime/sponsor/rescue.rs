@@ -443,7 +443,7 @@ impl Crew {
     }
 
     /// Returns true if a lent cell is probably waiting until another worker runs it.
-    pub(super) fn has_to_visit(&self) -> bool {
+    pub(crate) fn has_to_visit(&self) -> bool {
         let waits = |seat: usize| {
             let ready = &self.remote(seat).ready;
             self.seats[seat].loan.has_to_visit(ready)

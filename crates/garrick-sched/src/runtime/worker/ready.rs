@@ -62,6 +62,10 @@ impl Worker {
             self.take_inbox(cell, &mut moved, &mut behind);
         }
         for (cell, list) in behind.held {
+            debug_assert!(
+                !cell.state().waits_for_token(),
+                "notices only stage what stops a task"
+            );
             self.sort_in(cell, list);
             self.give_back_token(cell);
         }
@@ -100,12 +104,7 @@ impl Worker {
     /// have come in the meantime, pushes the token to this worker's ready stack again.
     #[cold]
     fn give_back_token(&self, cell: CellPtr) {
-        if cell.state().waits_for_token() {
-            // A notice has stopped the task.
-            if let Received::Shut(list) = self.receive(cell) {
-                self.leave_closed(cell, list);
-            }
-        } else if !cell.try_idle() {
+        if !cell.try_idle() {
             self.tell_owner(cell);
         } else if !cell.state().is_scheduled() {
             // It was not freed before, because its inbox was not idle.

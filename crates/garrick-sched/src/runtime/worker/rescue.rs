@@ -115,11 +115,16 @@ impl Worker {
         self.shown.name_none();
         self.watch_timers();
         let has_fired = self.fire_lent();
+        // A timer may have sent to an idle worker.
+        self.give_next_seat();
         let Some(visit) = self.crew.next_visit() else {
             return has_fired;
         };
-        // The visit may take a long time, or wait for a cell of the worker that was kept.
-        self.give_next_seat();
+        // The visit may take a long time, or wait for a cell of this worker or of a loan.
+        self.let_others_after_turn();
+        if self.shared.signal().idle() > 0 && self.crew.has_to_visit() {
+            self.crew.wake_visitor();
+        }
         self.visit(visit);
         true
     }
