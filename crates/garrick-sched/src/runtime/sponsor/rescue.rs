@@ -665,22 +665,32 @@ pub(crate) fn lend_in_model(shared: &Shared) -> bool {
     crew.lend(seat, shared)
 }
 
+/// Takes the second worker of a sponsor on a thread of a loom model, calls `run` with it, and
+/// leaves it.
+#[cfg(all(test, garrick_loom))]
+fn with_second_in_model<R>(shared: &Shared, run: impl FnOnce(&Crew, &Worker) -> R) -> R {
+    let (crew, seat) = shared.place_of(1);
+    assert!(crew.retake(seat, Ready::sit), "nobody else sits there");
+    // SAFETY: the seat is ours.
+    let worker = unsafe { crew.worker(seat).as_ref() };
+    worker.touch();
+    let result = run(crew, worker);
+    if !crew.remote(seat).ready.try_park() {
+        crew.hand_over(seat);
+    }
+    result
+}
+
 /// Runs the second worker of a sponsor on a thread of a loom model, after the first worker has lent
 /// its cells. Begins with a call of `before`. The second worker then runs its own cells, and those
 /// of the first worker.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn run_beside_loan_in_model(shared: &Shared, before: impl FnOnce()) {
-    let (crew, seat) = shared.place_of(1);
-    assert!(crew.retake(seat, Ready::sit), "nobody else sits there");
-    before();
-    // SAFETY: the seat is ours.
-    let worker = unsafe { crew.worker(seat).as_ref() };
-    worker.touch();
-    worker.run_ready(Signal::is_stopping);
-    worker.give_next_seat();
-    if !crew.remote(seat).ready.try_park() {
-        crew.hand_over(seat);
-    }
+    with_second_in_model(shared, |_, worker| {
+        before();
+        worker.run_ready(Signal::is_stopping);
+        worker.give_next_seat();
+    });
 }
 
 /// Runs the second worker of a sponsor on a thread of a loom model, and calls `before`. Then lends
@@ -688,23 +698,15 @@ pub(crate) fn run_beside_loan_in_model(shared: &Shared, before: impl FnOnce()) {
 /// lent.
 #[cfg(all(test, garrick_loom))]
 pub(crate) fn visit_in_model(shared: &Shared, before: impl FnOnce()) -> bool {
-    let (crew, seat) = shared.place_of(1);
-    assert!(crew.retake(seat, Ready::sit), "nobody else sits there");
-    // SAFETY: the seat is ours.
-    let worker = unsafe { crew.worker(seat).as_ref() };
-    worker.touch();
-    before();
-    let has_lent = crew.lend(0, shared);
-    {
+    with_second_in_model(shared, |crew, worker| {
+        before();
+        let has_lent = crew.lend(0, shared);
         let _entered = Entered::new(worker);
         while worker.visit_some() {}
         // Adds what the owner has scheduled since, if it is still in the same activation.
         crew.lend(0, shared);
         while worker.visit_some() {}
         worker.run_ready(Signal::is_stopping);
-    }
-    if !crew.remote(seat).ready.try_park() {
-        crew.hand_over(seat);
-    }
-    has_lent
+        has_lent
+    })
 }
