@@ -13,6 +13,8 @@ use std::mem;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
+use garrick_sched::{TurnMark, turn_mark};
+
 use crate::quiet::{self, Several};
 
 /// A boxed error of any type.
@@ -23,10 +25,26 @@ const CAUSES_MAX: usize = 16;
 
 thread_local! {
     /// Reason why the current turn fails. Stored by `Context::fail`, or when a handler returns an
-    /// error. The code that handles `Next::Fail` takes the reason. If nobody takes the reason, it
-    /// is dropped at the end of the thread, where a panic of its destructor would abort the
-    /// process.
-    static WHY: RefCell<Several<Option<BoxError>>> = const { RefCell::new(Several::new(None)) };
+    /// error. The code that handles `Next::Fail` takes the reason.
+    static WHY: RefCell<Why> = const { RefCell::new(Why::NONE) };
+}
+
+/// The reason why a turn fails.
+#[derive(Default)]
+struct Why {
+    /// The turn that has stored the reason. If the handler has not returned the result of
+    /// `Context::fail`, the reason is not the reason of a later turn.
+    turn: Option<TurnMark>,
+    /// The reason. If nobody takes it, it is dropped at the end of the thread, where a panic of its
+    /// destructor would abort the process.
+    error: Several<Option<BoxError>>,
+}
+
+impl Why {
+    const NONE: Self = Self {
+        turn: None,
+        error: Several::new(None),
+    };
 }
 
 /// The reason why a supervised actor has failed or stopped. The function that is passed to
@@ -111,14 +129,24 @@ impl fmt::Display for Fault {
 
 /// Stores the reason for a `Next::Fail` that is about to be returned.
 pub(crate) fn set_why(why: BoxError) {
+    let why = Why {
+        turn: turn_mark(),
+        error: Several::new(Some(why)),
+    };
     // The previous value is dropped only when the cell is no longer borrowed, because its
     // destructor may call this function.
-    drop(WHY.replace(Several::new(Some(why))));
+    drop(WHY.replace(why));
 }
 
+/// Takes the reason that the current turn has stored.
 fn take_why() -> BoxError {
-    let why = WHY.take().take();
-    why.unwrap_or_else(|| "the handler returned `Next::Fail` without a reason".into())
+    let mut why = WHY.take();
+    let error = if why.turn == turn_mark() {
+        why.error.take()
+    } else {
+        None
+    };
+    error.unwrap_or_else(|| "the handler returned `Next::Fail` without a reason".into())
 }
 
 /// Fails the turn of an unsupervised actor with a panic, but without calling the panic hook.

@@ -3,7 +3,7 @@
 use std::sync::mpsc;
 
 use garrick_actor::supervise::{Decision, Restart};
-use garrick_actor::{Consequence, Failure, System, door};
+use garrick_actor::{Consequence, Failure, Next, System, behavior, door};
 use garrick_testkit::{ON_PURPOSE, silence_panics, wait};
 
 use crate::stand::{Do, NO_ACCOUNT, Stand, Teller, clerk, strict, supervisor};
@@ -244,4 +244,28 @@ fn a_door_that_panics_continues() {
     sends.send(()).unwrap();
     stand.run();
     assert_eq!(consequences(&stand.reports()), [Consequence::Continued]);
+}
+
+#[test]
+fn the_reason_of_a_failure_that_did_not_happen_is_not_told_by_a_later_one() {
+    let stand = Stand::new();
+    let tree = stand.tree();
+    let undecided = stand.local.spawn(behavior(|(): (), cx| {
+        let _: Next = cx.fail("it did not happen");
+        Next::Continue
+    }));
+    let alone = stand.local.spawn(behavior(|(): (), _| Next::Fail));
+    let child = stand.local.actor(|| behavior(|(): (), _| Next::Fail));
+    let child = child.supervised_by(&tree).spawn().unwrap();
+    stand.run();
+    for fails in [alone, child] {
+        undecided.send(()).unwrap();
+        stand.run();
+        fails.send(()).unwrap();
+        stand.run();
+        let reports = stand.reports();
+        assert_eq!(reports.len(), 1, "{reports:?}");
+        let expected = "the handler returned `Next::Fail` without a reason";
+        assert_eq!(reports[0].message, expected);
+    }
 }
