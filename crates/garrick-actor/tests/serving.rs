@@ -4,18 +4,19 @@
 
 mod common;
 
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 
 use common::{local, settle};
+use garrick_actor::door::{Door, door};
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::naming::{
-    DeadLetter, DeadLetters, EventStream, Key, LookupError, Receptionist, Registry, Topic,
+    DeadLetter, DeadLetters, EventStream, Key, Listing, LookupError, Receptionist, Registry, Topic,
 };
 use garrick_actor::route::{Broadcast, FirstCompleted, Policy, Pool, RoundRobin, Router};
-use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, behavior};
+use garrick_actor::{Actor, Address, Context, Local, Next, NoReply, Reply, SendError, behavior};
 use garrick_testkit::{fail, ms, silence_panics};
 
 /// An event that can panic when it is cloned or dropped.
@@ -159,6 +160,50 @@ fn what_is_made_of_an_answer_does_not_end_who_has_answered() {
     };
     assert_eq!(looked.wait().unwrap_err(), unknown);
     assert_eq!(found.wait_timeout(ms(0)), Ok::<_, NoReply>(Vec::new()));
+}
+
+/// A receiver that has stopped once its flag is true, and that forgets its watchers.
+struct Forgetful(Arc<AtomicBool>);
+
+impl Door for Forgetful {
+    type Message = u32;
+
+    fn pass(&self, _: u32, _: &Address<u32>) -> Result<(), SendError<u32>> {
+        Ok(())
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+#[test]
+fn subscribers_learn_of_an_end_whatever_is_made_of_an_answer() {
+    silence_panics();
+    let (_, local) = local();
+    let receptionist = Receptionist::spawn(&local.handle()).unwrap();
+    let has_stopped = Arc::<AtomicBool>::default();
+    let server = door(Forgetful(has_stopped.clone()));
+    let (told, heard) = mpsc::channel();
+    let subscriber = local.spawn(behavior(move |change: Listing<u32>, _| {
+        told.send(change).unwrap();
+        Next::Continue
+    }));
+    receptionist.serve(&SERVICE, &server).unwrap();
+    receptionist.subscribe(&SERVICE, &subscriber).unwrap();
+    let careless = local.spawn(Careless {
+        registry: Registry::spawn(&local.handle()).unwrap(),
+        receptionist,
+    });
+    settle(&local);
+    has_stopped.store(true, Relaxed);
+    careless.send(()).unwrap();
+    settle(&local);
+    let expected = [
+        Listing::Present(vec![server.clone()]),
+        Listing::Removed(server),
+    ];
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), expected);
 }
 
 /// An actor that runs a task on a pool, with a conversion that panics.

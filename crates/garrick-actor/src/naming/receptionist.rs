@@ -12,6 +12,7 @@ use garrick_sched::{Address, Ask, Ended, NoReply, Reply, SendError, SpawnError, 
 use super::subscribers::Subscribers;
 use crate::model::actor::{Actor, Steady};
 use crate::model::context::Context;
+use crate::quiet;
 use crate::roll::Roll;
 use crate::system::handle::Handle;
 
@@ -219,7 +220,12 @@ fn notice<M: Send + 'static>(
 }
 
 fn find<M: Send + 'static>(key: &Key<M>, reply: Reply<Vec<Address<M>>>) -> Order {
-    order(key, move |service| reply.send(service.present()))
+    order(key, move |service| {
+        let present = service.present();
+        // The conversion of the answer is foreign code. If it panicked in this turn, the turn would
+        // be undone. Subscribers would then never learn of the servers that were removed above.
+        quiet::call(|| reply.send(present));
+    })
 }
 
 /// Creates an operation that changes the servers or the subscribers of one protocol.
