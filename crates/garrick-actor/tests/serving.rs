@@ -233,6 +233,25 @@ fn a_pool_goes_on_whatever_is_made_of_its_refusal() {
 }
 
 #[test]
+fn a_worker_of_a_pool_stays_whatever_is_made_of_its_result() {
+    silence_panics();
+    let (_, local) = local();
+    let made = Arc::new(AtomicU32::new(0));
+    let count = made.clone();
+    let pool = Pool::spawn(&local.handle(), 1, move || {
+        count.fetch_add(1, Relaxed);
+        |n: u32| n + 1
+    });
+    let pool = pool.unwrap();
+    local.spawn(TooLate(pool.clone())).send(()).unwrap();
+    settle(&local);
+    let second = pool.run(2);
+    settle(&local);
+    assert_eq!(second.wait(), Ok(3));
+    assert_eq!(made.load(Relaxed), 1);
+}
+
+#[test]
 fn a_message_for_nobody_does_not_end_the_router() {
     silence_panics();
     let (_, local) = local();

@@ -331,7 +331,9 @@ where
 
     fn receive(&mut self, job: Job<T, R>, cx: &mut Context<'_, Job<T, R>>) {
         // If the work panics, both replies are dropped.
-        job.outcome.send(Ok((self.work)(job.task)));
+        let result = (self.work)(job.task);
+        // A panic in the asker's conversion must not end a worker that has done its work.
+        quiet::call(|| job.outcome.send(Ok(result)));
         job.done.send(cx.address());
     }
 
