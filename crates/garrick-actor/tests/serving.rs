@@ -313,6 +313,21 @@ fn a_message_that_all_routees_refuse_is_undelivered() {
     }));
 }
 
+#[test]
+fn what_one_of_several_routees_refuses_is_a_dead_letter() {
+    let (_, local) = local();
+    let router = Router::spawn(&local.handle(), Broadcast::new()).unwrap();
+    let (_elsewhere, full) = full(Event::plain(0));
+    let (reader, heard) = reader(&local);
+    for routee in [&full, &reader] {
+        router.add(routee).unwrap();
+    }
+    router.send(Event::plain(1)).unwrap();
+    settle(&local);
+    assert_eq!(numbers(&heard), [1]);
+    assert_eq!(local.handle().dead_letters(), 1);
+}
+
 /// An actor that reports each receive timeout with its number.
 struct Quiet(mpsc::Sender<u32>);
 

@@ -1,10 +1,12 @@
 //! The routees of a router.
 
+use std::any::type_name;
 use std::fmt;
 
-use garrick_sched::{Address, SendError};
+use garrick_sched::{Address, LetterReason, SendError, count_dead_letters};
 
 use super::load::Load;
+use crate::quiet;
 use crate::roll::Roll;
 
 /// The actors to which a router forwards messages, in the order in which they were added.
@@ -232,14 +234,23 @@ impl<M: 'static> Routees<M> {
     /// Sends a message to every routee. Calls `make` for each routee to create its message. Removes
     /// the routees that have stopped. Returns the number of routees that have accepted their
     /// messages. Routees that refuse the message, for example because their mailboxes are full, do
-    /// not receive it.
+    /// not receive it. If other routees have accepted it, each refused message is a dead letter.
     pub fn send_to_all(&mut self, mut make: impl FnMut() -> M) -> usize {
-        let (mut index, mut accepted) = (0, 0);
+        let (mut index, mut accepted, mut refused) = (0, 0, 0);
         while index < self.len() {
             let before = self.len();
-            // A message that was refused is dropped.
-            accepted += usize::from(self.send(index, make()).is_ok());
+            match self.send(index, make()) {
+                Ok(()) => accepted += 1,
+                Err(msg) => {
+                    // A panic of its destructor must not end the way to the other routees.
+                    quiet::drop(msg);
+                    refused += u64::from(self.len() == before);
+                }
+            }
             index += usize::from(self.len() == before);
+        }
+        if accepted > 0 {
+            count_dead_letters(type_name::<M>, LetterReason::Full, refused);
         }
         accepted
     }
