@@ -450,6 +450,8 @@ where
                     return Next::Stop;
                 }
             }
+            // An action needs no poll. But earlier words may have made a poll necessary.
+            News::Birth(errand) => errand.run(&self.shared, turn),
         }
         self.go_on(None, turn)
     }

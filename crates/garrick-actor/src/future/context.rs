@@ -21,6 +21,10 @@ use crate::note;
 ///
 /// Effects such as sends, asks and spawns are staged, as in any [turn](crate::Context). The effects
 /// take place when the current poll returns. If the poll is undone, the effects are discarded.
+///
+/// Other code can use a clone of the context. Outside of a turn, the effects then take place at
+/// once. In a turn of another actor, they are part of that turn. [`AsyncContext::fail`] has an
+/// effect only in a handler of the actor.
 pub struct AsyncContext<M: Send + 'static> {
     pub(super) shared: Arc<Shared<M>>,
 }
@@ -124,7 +128,8 @@ impl<M: Send + 'static> AsyncContext<M> {
         Next::Fail
     }
 
-    /// Registers an action that runs at the end of the current poll if the poll commits.
+    /// Registers an action that runs at the end of the current poll if the poll commits. Outside of
+    /// a poll, the action runs soon, in a turn of the actor.
     pub(super) fn at_end(&self, birth: impl FnOnce(&Turn<'_, Word<M>>) + Send + 'static) {
         self.shared.wish_for_birth(Box::new(birth));
     }

@@ -154,7 +154,9 @@ impl<M: 'static> Context<'_, M> {
 
 impl<M: Send + 'static> AsyncContext<M> {
     /// Runs a future concurrently with this actor, like [`Context::pipe`]. The actor receives the
-    /// result as a message. The future starts when the current poll commits.
+    /// result as a message. The future starts when the current poll commits. If no poll of this
+    /// actor is in progress on the calling thread, the future starts soon, without another poll. In
+    /// a turn of another actor, it starts only if that turn commits.
     ///
     /// # Examples
     /// ```

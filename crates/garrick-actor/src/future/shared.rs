@@ -76,6 +76,8 @@ pub enum News<M: Send + 'static> {
     Ring(Note<Arc<Shared<M>>>),
     /// The last address of the actor was dropped.
     Closed(Note<Box<Closing<M>>>),
+    /// Code outside of the actor's turns has requested an action.
+    Birth(Box<Errand<M>>),
 }
 
 impl<M: Send + 'static> Word<M> {
@@ -98,12 +100,20 @@ impl<M: Send + 'static> Word<M> {
         Self::News(News::Closed(Note(Some(Box::new(closing)))))
     }
 
+    fn birth(shared: &Arc<Shared<M>>, birth: Birth<M>) -> Self {
+        Self::News(News::Birth(Box::new(Errand {
+            shared: shared.clone(),
+            birth,
+        })))
+    }
+
     /// Drops a message or a notification that a stopped task does not receive. A notification that
     /// is dropped by this method is not sent again.
     fn forget(self) {
         match self {
             Self::News(News::Ring(mut note)) => drop(note.0.take()),
             Self::News(News::Closed(mut note)) => drop(note.0.take()),
+            Self::News(News::Birth(errand)) => errand.forget(),
             Self::News(News::Start) | Self::Message(_) => {}
         }
     }
@@ -173,6 +183,29 @@ impl<M: Send + 'static> Note<Box<Closing<M>>> {
     pub(super) fn read(mut self, by: &Arc<Shared<M>>) -> Option<u64> {
         let closing = self.0.take()?;
         Arc::ptr_eq(&closing.shared, by).then_some(closing.opening)
+    }
+}
+
+/// An action that code outside of the actor's turns has requested.
+#[expect(missing_debug_implementations, reason = "no user can hold one")]
+pub struct Errand<M: Send + 'static> {
+    shared: Arc<Shared<M>>,
+    birth: Birth<M>,
+}
+
+impl<M: Send + 'static> Errand<M> {
+    /// Runs the action if it was requested from the incarnation `by` of the actor.
+    pub(super) fn run(self, by: &Arc<Shared<M>>, turn: &Turn<'_, Word<M>>) {
+        if Arc::ptr_eq(&self.shared, by) {
+            (self.birth)(turn);
+        } else {
+            self.forget();
+        }
+    }
+
+    /// Drops the action. A panic of a destructor is caught.
+    fn forget(self) {
+        quiet::drop(self.birth);
     }
 }
 
@@ -348,8 +381,15 @@ impl<M: Send + 'static> Shared<M> {
         self.has_wishes.store(true, Relaxed);
     }
 
-    /// Requests that an action runs if the current poll commits.
-    pub(super) fn wish_for_birth(&self, birth: Birth<M>) {
+    /// Requests that an action runs if the current poll commits. Outside of the actor's turns, the
+    /// request is a message to the task.
+    pub(super) fn wish_for_birth(self: &Arc<Self>, birth: Birth<M>) {
+        match self.body() {
+            Some(body) if body.is_running_here() => {}
+            Some(body) => return tell_at(&body, Word::birth(self, birth)),
+            // The task has stopped, or its turn fails.
+            None => return quiet::drop(birth),
+        }
         let mut inner = self.inner();
         inner.born.push(birth);
         // Relaxed: like the store in `wish_for_end`.

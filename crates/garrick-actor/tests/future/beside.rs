@@ -10,7 +10,9 @@ use std::task::{self, Poll, Waker};
 use garrick_actor::future::PipeError;
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Strategy, Supervisor};
-use garrick_actor::{Actor, AsyncActor, AsyncContext, Context, Local, Next, System, behavior};
+use garrick_actor::{
+    Actor, Address, AsyncActor, AsyncContext, Context, Incoming, Local, Next, System, behavior,
+};
 
 use crate::Guest;
 use crate::common::{self, settle};
@@ -445,4 +447,69 @@ fn what_is_under_way_is_cancelled_in_the_order_in_which_it_came() {
         dropped.try_iter().collect::<Vec<_>>(),
         (0..50).collect::<Vec<_>>()
     );
+}
+
+/// An async actor that has given its context to the test, and sends its messages there.
+struct Lender {
+    address: Address<u32>,
+    context: AsyncContext<u32>,
+    heard: mpsc::Receiver<u32>,
+}
+
+fn lender(local: &Local) -> Lender {
+    let (lends, lent) = mpsc::channel();
+    let (told, heard) = mpsc::channel();
+    let address = local.spawn(move |mut mailbox: Incoming<u32>| async move {
+        lends.send(mailbox.context()).unwrap();
+        while let Some(n) = mailbox.recv().await {
+            told.send(n).unwrap();
+        }
+    });
+    settle(local);
+    Lender {
+        address,
+        context: lent.try_recv().unwrap(),
+        heard,
+    }
+}
+
+#[test]
+fn a_future_that_is_piped_between_two_polls_starts_without_another_poll() {
+    let (_, local) = common::local();
+    let lender = lender(&local);
+    lender.context.pipe(async { 7 }, Result::unwrap);
+    settle(&local);
+    assert_eq!(lender.heard.try_iter().collect::<Vec<_>>(), [7]);
+}
+
+#[test]
+fn a_future_that_is_piped_in_a_turn_of_another_actor_starts_if_that_turn_commits() {
+    let (_, local) = common::local();
+    let lender = lender(&local);
+    let context = lender.context.clone();
+    let other = local.spawn(behavior(move |(n, next): (u32, Next), _| {
+        context.pipe(async move { n }, Result::unwrap);
+        next
+    }));
+    for piped in [(1, Next::Undo), (2, Next::Continue)] {
+        other.send(piped).unwrap();
+        settle(&local);
+    }
+    // A poll of the actor starts nothing that was undone.
+    lender.address.send(3).unwrap();
+    settle(&local);
+    assert_eq!(lender.heard.try_iter().collect::<Vec<_>>(), [2, 3]);
+}
+
+#[test]
+fn a_future_that_is_piped_after_the_end_is_dropped() {
+    let (_, local) = common::local();
+    let lender = lender(&local);
+    lender.address.stop();
+    settle(&local);
+    let guests = Arc::default();
+    let guest = Guest::new(&guests);
+    lender.context.pipe(async { drop(guest) }, |_| 7);
+    settle(&local);
+    assert_eq!(guests.load(Ordering::Relaxed), 0);
 }

@@ -382,6 +382,14 @@ impl<M: 'static> Address<M> {
     pub fn is_stopped(&self) -> bool {
         is_stopped(self.cell)
     }
+
+    /// Returns true if the calling thread is running a turn of this task. Returns false for a
+    /// [`door`](crate::door()).
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_running_here(&self) -> bool {
+        current::worker().is_some_and(|worker| worker.is_running(self.cell))
+    }
 }
 
 /// Returns true if the task of a cell has stopped. The caller must have a reference to the cell.
