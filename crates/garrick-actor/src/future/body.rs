@@ -48,8 +48,14 @@ fn fill_queue<M: Send + 'static>(
     inner.hungry = false;
     // The whole future is about to be polled, so the actor's own waker need not be called.
     let receiver = inner.receiver.take_if(|waker| due && !waker.will_wake(own));
+    let is_awaited = inner.is_awaited;
+    if receiver.is_some() {
+        inner.is_awaited = false;
+    }
     drop(inner);
-    if let Some(waker) = receiver {
+    if !is_awaited {
+        quiet::drop(receiver);
+    } else if let Some(waker) = receiver {
         waker.wake();
         // This waker is inside the future, so it has woken the actor as well.
         shared.bell.answer();
@@ -311,7 +317,7 @@ where
                 fill_queue(shared, arrived, message, waker);
                 let polled = poll();
                 let inner = shared.inner();
-                (polled, inner.receiver.is_some(), inner.hungry)
+                (polled, inner.is_awaited, inner.hungry)
             }
         };
         mem::forget(polling);

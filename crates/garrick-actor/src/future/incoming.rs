@@ -137,7 +137,10 @@ impl<M: Send + 'static> Incoming<M> {
     /// This method is cancel safe. A message is removed from the mailbox only when the future
     /// completes.
     pub async fn recv(&mut self) -> Option<M> {
-        poll_fn(|context| self.poll_recv(context)).await
+        let waiting = Waiting(self);
+        let received = poll_fn(|context| waiting.0.poll_recv(context)).await;
+        mem::forget(waiting);
+        received
     }
 
     /// Polls for the next message, like [`Incoming::recv`].
@@ -180,6 +183,15 @@ impl<M: Send + 'static> Incoming<M> {
         self.shared.clone()
     }
 
+    /// Records that no receiver is waiting for a message.
+    fn stop_waiting(&self) {
+        let mut inner = self.shared.inner();
+        inner.is_awaited = false;
+        let receiver = inner.receiver.take();
+        drop(inner);
+        quiet::drop(receiver);
+    }
+
     /// Polls the shared queue. Called if `batch` is empty, or if the current poll has already
     /// received the maximum number of messages.
     fn poll_queue(&mut self, context: &task::Context<'_>) -> Poll<Option<M>> {
@@ -187,14 +199,17 @@ impl<M: Send + 'static> Incoming<M> {
         if self.left > 0
             && let Some(message) = inner.queue.take_first(&mut self.batch)
         {
+            inner.is_awaited = false;
             self.left -= 1;
             return Poll::Ready(Some(message));
         }
         let waits = !self.batch.is_empty() || !inner.queue.is_empty();
         if inner.closed && !waits {
+            inner.is_awaited = false;
             return Poll::Ready(None);
         }
         inner.hungry |= waits;
+        inner.is_awaited = true;
         let known = inner.receiver.as_ref();
         if known.is_some_and(|known| known.will_wake(context.waker())) {
             return Poll::Pending;
@@ -207,6 +222,16 @@ impl<M: Send + 'static> Incoming<M> {
         let before = self.shared.inner().receiver.replace(waker);
         drop(before);
         Poll::Pending
+    }
+}
+
+/// A guard that exists while a future waits for a message. If the future is dropped, the actor need
+/// not be polled when the next message arrives.
+struct Waiting<'a, M: Send + 'static>(&'a mut Incoming<M>);
+
+impl<M: Send + 'static> Drop for Waiting<'_, M> {
+    fn drop(&mut self) {
+        self.0.stop_waiting();
     }
 }
 
@@ -223,8 +248,12 @@ impl<M: Send + 'static> Unpin for Incoming<M> {}
 impl<M: Send + 'static> Drop for Incoming<M> {
     fn drop(&mut self) {
         let mut inner = self.shared.inner();
+        // No receiver is waiting any more.
+        inner.is_awaited = false;
+        let receiver = inner.receiver.take();
         if inner.is_over {
             drop(inner);
+            quiet::drop(receiver);
             let count = self.batch.len() as u64;
             count_dead_letters(type_name::<M>, LetterReason::Stopped, count);
             return quiet::drop_each(mem::take(&mut self.batch));
@@ -232,6 +261,8 @@ impl<M: Send + 'static> Drop for Incoming<M> {
         // The code that ends the actor takes care of unreceived messages.
         inner.queue.drain_behind(&mut self.batch);
         inner.queue = Queue::of(mem::take(&mut self.batch));
+        drop(inner);
+        quiet::drop(receiver);
     }
 }
 

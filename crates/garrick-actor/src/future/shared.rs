@@ -232,9 +232,12 @@ impl<M> Drop for Heir<M> {
 pub(super) struct Inner<M: Send + 'static> {
     /// Messages that the future can receive. The task adds messages, and the future takes them.
     pub(super) queue: Queue<M>,
-    /// Waker of the receiver that is waiting for the next message. The future writes it, and the
-    /// task takes it.
+    /// Waker of the receiver that was the last to wait for a message. The future writes it, and the
+    /// task takes it. It may be out of date, because storing a waker is expensive: only while
+    /// `is_awaited` is true, the receiver is still waiting.
     pub(super) receiver: Option<Waker>,
+    /// True while a receiver is waiting for the next message. Written by the future and the task.
+    pub(super) is_awaited: bool,
     /// True if the future has tried to receive one of the waiting messages after the poll had
     /// received the maximum number of messages.
     pub(super) hungry: bool,
@@ -340,6 +343,7 @@ impl<M: Send + 'static> Shared<M> {
         let inner = Inner {
             queue: Queue::of(queue.unwrap_or_default()),
             receiver: None,
+            is_awaited: false,
             hungry: false,
             closed: false,
             is_over: false,

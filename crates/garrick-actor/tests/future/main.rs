@@ -110,6 +110,61 @@ fn the_end_of_the_future_is_the_end_of_the_actor() {
     assert_eq!(local.handle().dead_letters(), 2);
 }
 
+/// The ways in which an actor stops waiting for messages.
+#[derive(Clone, Copy)]
+enum StopsWaiting {
+    /// A message has arrived.
+    AfterAMessage,
+    /// The future that waits for a message is dropped.
+    Early,
+    /// The mailbox is dropped.
+    WithoutMailbox,
+}
+
+#[test]
+fn an_actor_that_waits_for_no_message_is_not_polled_when_messages_arrive() {
+    let (_, local) = common::local();
+    for (way, expected) in [
+        (StopsWaiting::AfterAMessage, 2),
+        (StopsWaiting::Early, 1),
+        (StopsWaiting::WithoutMailbox, 1),
+    ] {
+        let polls = Rc::new(Cell::new(0));
+        let count = polls.clone();
+        let actor = local.spawn(move |mut mailbox: Incoming<u32>| {
+            let mut waits = Box::pin(async move {
+                let is_pending = |poll: Poll<Option<u32>>| {
+                    assert!(poll.is_pending());
+                    Poll::Ready(())
+                };
+                match way {
+                    StopsWaiting::AfterAMessage => assert_eq!(mailbox.recv().await, Some(0)),
+                    StopsWaiting::Early => {
+                        let mut receives = pin!(mailbox.recv());
+                        poll_fn(|task| is_pending(receives.as_mut().poll(task))).await;
+                    }
+                    StopsWaiting::WithoutMailbox => {
+                        poll_fn(|task| is_pending(mailbox.poll_recv(task))).await;
+                        drop(mailbox);
+                        return pending().await;
+                    }
+                }
+                pending::<()>().await;
+            });
+            poll_fn(move |task| {
+                count.set(count.get() + 1);
+                waits.as_mut().poll(task)
+            })
+        });
+        local.run();
+        for n in 0..5 {
+            actor.send(n).unwrap();
+            local.run();
+        }
+        assert_eq!(polls.get(), expected);
+    }
+}
+
 /// A value that counts how many values of its kind exist.
 struct Guest(Arc<AtomicUsize>);
 
