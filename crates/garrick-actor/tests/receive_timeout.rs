@@ -6,12 +6,13 @@ mod common;
 
 use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use common::settle;
 use garrick_actor::error::NoReceiveTimeout;
+use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Actor, Address, Context, Handle, Local, Next, System, behavior};
 use garrick_testkit::{ByHand, fail, ms, silence_panics};
@@ -286,4 +287,40 @@ fn an_actor_that_has_moved_is_told_though_its_old_system_has_ended() {
     clock.advance(ms(2));
     settle(&far);
     assert_eq!(silences.load(Relaxed), 1);
+}
+
+#[test]
+fn a_timeout_goes_on_though_a_full_mailbox_has_dropped_its_message() {
+    let (clock, local) = common::local();
+    let (silences, knocks) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let counts = (silences.clone(), knocks.clone());
+    let hermit = behavior(move |is_silence: bool, _| {
+        let count = if is_silence { &counts.0 } else { &counts.1 };
+        count.fetch_add(1, Relaxed);
+    });
+    // The first silence is told behind so many messages that the mailbox drops its message.
+    let own = Arc::new(OnceLock::<Address<bool>>::new());
+    let (known, is_first) = (own.clone(), AtomicBool::new(true));
+    let make = move || {
+        if is_first.swap(false, Relaxed) {
+            (0..2_000).for_each(|_| known.get().unwrap().send(false).unwrap());
+        }
+        true
+    };
+    let mailbox = Mailbox::bounded(1, OnFull::DropOldest).unwrap();
+    let hermit = local.actor(hermit).mailbox(mailbox);
+    let hermit = hermit.receive_timeout(ms(10), make).spawn();
+    own.set(hermit).unwrap();
+    settle(&local);
+    clock.advance(ms(11));
+    settle(&local);
+    let counts = || (silences.load(Relaxed), knocks.load(Relaxed));
+    assert_eq!(counts(), (0, 1));
+    clock.advance(ms(11));
+    settle(&local);
+    assert_eq!(counts(), (1, 1));
+    // This time the message has arrived, and the timeout is over.
+    clock.advance(ms(11));
+    settle(&local);
+    assert_eq!(counts(), (1, 1));
 }

@@ -53,10 +53,21 @@ struct Watchman<M> {
     timer: Timer,
     /// Time at which the timer fires, if the timer is set.
     due: Option<Nanos>,
-    /// True after the timeout's message was sent, until this task is notified of the next message.
+    /// Set after the timeout's message was sent, until this task is notified of the next message.
     /// The notification is usually about the timeout's message itself. But if the actor was busy
-    /// when the timeout's message was sent, the notification is about an earlier message.
-    told: bool,
+    /// when the timeout's message was sent, the notification is about an earlier message. The value
+    /// is the result of [`lost`] before the timeout's message was sent.
+    told: Option<u64>,
+}
+
+/// Returns the number of messages that the mailbox of the actor has lost because it was full. The
+/// timeout's message can be among these messages. Returns 0 for a mailbox that always accepts the
+/// timeout's message.
+fn lost<M: 'static>(actor: &Address<M>) -> u64 {
+    match actor.room() {
+        Some(_) => 0,
+        None => actor.dropped(),
+    }
 }
 
 impl<M: Send + 'static> Watchman<M> {
@@ -66,7 +77,7 @@ impl<M: Send + 'static> Watchman<M> {
     }
 
     fn disarm(&mut self) {
-        self.told = false;
+        self.told = None;
         self.armed = None;
         self.due = None;
         self.timer.cancel();
@@ -91,9 +102,11 @@ impl<M: Send + 'static> Watchman<M> {
         match self.armed.take() {
             Some((deadline, actor)) if deadline <= now => {
                 let message = (self.make)();
-                // A full mailbox also accepts this message. The send fails if the actor has
+                let lost_before = lost(&actor);
+                // Most full mailboxes also accept this message. The send fails if the actor has
                 // stopped. In this case, it does not need the message.
-                self.told = actor.send_promised(message).is_ok();
+                let sent = actor.send_promised(message);
+                self.told = sent.is_ok().then_some(lost_before);
             }
             Some((deadline, actor)) => self.arm(deadline, actor, turn),
             None => {}
@@ -107,11 +120,16 @@ impl<M: Send + 'static> Task for Watchman<M> {
 
     fn receive(&mut self, word: Word<M>, turn: &Turn<'_, Word<M>>) -> Flow {
         match word {
-            Word::Came(..) if self.told => self.told = false,
-            Word::Undone => self.told = false,
-            Word::Came(deadline, actor) => self.arm(deadline, actor, turn),
+            Word::Undone => self.told = None,
+            // If the mailbox has lost a message meanwhile, this was possibly the timeout's message,
+            // and the actor has received another one.
+            Word::Came(deadline, actor) => {
+                if self.told.take().is_none_or(|before| before != lost(&actor)) {
+                    self.arm(deadline, actor, turn);
+                }
+            }
             Word::Arm(deadline, actor) => {
-                self.told = false;
+                self.told = None;
                 self.arm(deadline, actor, turn);
             }
             Word::Disarm => self.disarm(),
@@ -230,7 +248,7 @@ impl<M: Send + 'static> Silence<M> {
             armed: None,
             timer: Timer::repeating(),
             due: None,
-            told: false,
+            told: None,
         });
         // The watchman does not stop before its system ends.
         let _ = turn.send(&watchman, word);
