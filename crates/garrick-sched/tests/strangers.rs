@@ -54,6 +54,23 @@ fn a_stranger_gets_its_message_back_once_the_end_has_begun() {
 }
 
 #[test]
+fn a_stranger_gets_back_what_would_have_been_converted() {
+    let sponsor = sponsor(1);
+    let handled = Arc::new(AtomicUsize::new(0));
+    let task = sponsor.handle().spawn(counter(&handled)).unwrap();
+    let converted = Arc::new(AtomicUsize::new(0));
+    let count = converted.clone();
+    let text = task.contramap(move |text: &str| count.fetch_add(text.len(), SeqCst) as u32);
+    let stops = busy(&sponsor);
+    text.send("one").unwrap();
+    sponsor.begin_shutdown();
+    assert_eq!(text.send("three"), Err(SendError("three")));
+    stops.store(true, SeqCst);
+    sponsor.wait();
+    assert_eq!((converted.load(SeqCst), handled.load(SeqCst)), (3, 1));
+}
+
+#[test]
 fn without_a_gate_strangers_are_heard_until_the_end() {
     let sponsor = Sponsor::single("without a gate").unwrap();
     let handled = Arc::new(AtomicUsize::new(0));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::letters::LetterReason;
 use crate::quiet;
-use crate::runtime::address::{Address, SendError};
+use crate::runtime::address::{Address, SendError, is_refused};
 use crate::runtime::bounded::{may_wait, overflow};
 use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, door};
@@ -74,18 +74,21 @@ where
     /// becomes a dead letter, because the original message cannot be restored.
     ///
     /// # Errors
-    /// Returns the message if the task has stopped.
+    /// Returns the message if the task has stopped, or if its sponsor is shutting down and refuses
+    /// messages of this thread.
     fn send_on(
         &self,
         message: N,
         send: impl FnOnce(M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<N>> {
-        if self.to.is_stopped() {
+        if self.to.is_stopped() || is_refused(self.to.cell()) {
             return Err(SendError(message));
         }
         if let Err(SendError(mapped)) = send((self.function)(message)) {
             let reason = if self.to.is_stopped() {
                 LetterReason::Stopped
+            } else if is_refused(self.to.cell()) {
+                LetterReason::ShutDown
             } else {
                 LetterReason::Full
             };
