@@ -4,6 +4,7 @@
 
 mod common;
 
+use garrick_actor::behaviors::{demux, label, tee};
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Incoming, Local, Next, behavior};
 use garrick_sched::audit;
@@ -37,6 +38,15 @@ fn cancelled_watches_of_plain_addresses_do_not_pile_up() {
     let idle = local.spawn(Idle);
     watch_and_cancel(&local, &idle);
     watch_and_cancel(&local, &idle.contramap(|n: u32| n));
+}
+
+#[test]
+fn cancelled_watches_do_not_pile_up_behind_a_door_to_several_actors() {
+    let _alone = alone();
+    let (_, local) = common::local();
+    let [one, other] = [(); 2].map(|()| local.spawn(Idle));
+    watch_and_cancel(&local, &tee(one.clone(), other.clone()));
+    watch_and_cancel(&local, &label(demux([(1, one), (2, other)]), 1));
 }
 
 #[test]

@@ -57,9 +57,9 @@ pub use {
     remote::WORKERS_MAX,
     reply::{Ask, Call, Circle, NoReply, Reply},
     runtime::address::{Address, SendError},
-    runtime::admission::TrySendError,
     runtime::batch::BatchError,
     runtime::door::{Door, Relay, door},
+    runtime::several::TrySendError,
     runtime::sponsor::{
         BLOCKING_THREADS_MAX, Builder, Ending, Failure, Handle, Here, SpawnError, Sponsor,
         StartError,
@@ -85,6 +85,7 @@ pub use {
     runtime::look::{Asking, Look, Looking, Seen, Standing},
     runtime::pending::{Due, Pending},
     runtime::room::{Place, Room, WhenFull},
+    runtime::several::{Several, Waits},
     runtime::timer::cancel_timers_of,
     runtime::trail::{Trail, trails_from_outside},
     runtime::{audit, count_dead_letters, count_left_letters},

@@ -1,20 +1,29 @@
 //! Behaviors that distribute messages to several receivers.
+//!
+//! An address that leads to several receivers has no bound of its own. `Several` gives senders
+//! access to the bounded mailboxes of the receivers.
 
+use std::any::type_name;
 use std::hash::Hash;
+use std::sync::Arc;
 
-use garrick_sched::{Address, SendError};
+use garrick_sched::{
+    Address, Door, Ended, Gauged, LetterReason, Notice, Place, Room, SendError, Several,
+    TrySendError, Waits, count_dead_letters, door, in_turn,
+};
 use indexmap::IndexMap;
 
-use super::passage::passage_to;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
+use crate::quiet;
 use crate::roll::Roll;
 
 /// Creates an address that sends every message to both `to` and `copy`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs two clones and
 /// two sends. If one of the receivers has stopped, its copies are dropped. If both have stopped, a
-/// send to the address fails and returns the message.
+/// send to the address fails and returns the message. Full mailboxes and watches have the same
+/// effects as for a [`broadcast`].
 ///
 /// # Examples
 /// ```
@@ -40,10 +49,29 @@ where
 /// Creates an address that sends every message to all of `targets`.
 ///
 /// The address is a [door](crate::behaviors#doors-and-actors). Each message costs a clone and a
-/// send for each target. If a target refuses its copy, because it has stopped or its mailbox is
-/// full, the copy is dropped. If all targets refuse, a send to the address fails and returns the
-/// message. If `targets` is empty, the address discards every message, like a
+/// send for each target. If `targets` is empty, the address discards every message, like a
 /// [`sink`](super::sink()). To change the targets at run time, use a [`subject`] instead.
+///
+/// If one of several targets has stopped, its copies are dropped. The address has stopped when all
+/// targets have stopped. Its watches are then notified, with the reason of the last target, and a
+/// send fails and returns the message.
+///
+/// # Full mailboxes
+/// The address has no bound of its own: [`Address::capacity`] and [`Address::waiting`] return
+/// `None`. The effect of a full mailbox depends on the way of sending:
+///
+/// - [`Address::send_async`] and [`Address::send_blocking`] wait until all targets that have not
+///   stopped have room. So the slowest target determines the speed, and no copy is lost.
+/// - [`Address::try_send`] sends either to all of them or to none. If a mailbox is full, it returns
+///   the message.
+/// - [`Address::send`] sends to each target as its mailbox demands. It may wait, one target after
+///   the other. If a target refuses its copy, the other targets still get theirs. The refused copy
+///   is a dead letter if an actor has sent it, and is counted by the target's [`Address::dropped`]
+///   otherwise. If all targets refuse, the send fails and returns the message.
+///
+/// Waiting is not exact if several targets share one mailbox, or if a target refuses messages
+/// although it had room, for example because it is a [`demux`] and has no route for the key. Such a
+/// copy is refused as by [`Address::send`].
 ///
 /// # Examples
 /// ```
@@ -64,19 +92,162 @@ pub fn broadcast<M>(targets: Vec<Address<M>>) -> Address<M>
 where
     M: Clone + Send + 'static,
 {
-    let pass = |targets: &Vec<Address<M>>, msg: M| {
-        let mut refused = 0;
-        for target in targets {
-            refused += usize::from(target.send(msg.clone()).is_err());
+    door(ToAll {
+        is_limited: targets.iter().any(Address::is_limited),
+        targets,
+    })
+}
+
+/// A place that was taken in the mailbox of a target, with the room that contains it. `None` if the
+/// target needs no place.
+type Taken = Option<(Arc<Room>, Place)>;
+
+/// The door behind a [`broadcast`].
+struct ToAll<M> {
+    targets: Vec<Address<M>>,
+    /// True if the mailbox of a target has a bound.
+    is_limited: bool,
+}
+
+/// The result of sending a message to no target.
+struct Refused<M> {
+    message: M,
+    /// True if a target has not stopped.
+    is_full: bool,
+}
+
+impl<M: Clone + Send + 'static> ToAll<M> {
+    /// Sends a copy to each target by `send`. Fails if all targets refuse their copies.
+    fn send_each(
+        &self,
+        message: M,
+        mut send: impl FnMut(&Address<M>, M) -> Result<(), M>,
+    ) -> Result<(), Refused<M>> {
+        let (mut accepted, mut full) = (0, Vec::new());
+        for target in &self.targets {
+            match send(target, message.clone()) {
+                Ok(()) => accepted += 1,
+                Err(copy) => {
+                    quiet::drop(copy);
+                    if !target.is_stopped() {
+                        full.push(target);
+                    }
+                }
+            }
         }
-        if refused == targets.len() && refused > 0 {
-            return Err(SendError(msg));
+        if accepted == 0 && !self.targets.is_empty() {
+            let is_full = !full.is_empty();
+            return Err(Refused { message, is_full });
         }
+        full.into_iter().for_each(count_refused);
         Ok(())
-    };
-    let has_stopped =
-        |targets: &Vec<Address<M>>| !targets.is_empty() && targets.iter().all(Address::is_stopped);
-    passage_to(targets, pass, has_stopped)
+    }
+
+    /// Takes a place in each mailbox that has a bound. Returns `None` if a mailbox is full.
+    ///
+    /// Several targets may have the same mailbox, perhaps with too few places for all of them. So
+    /// only the first of them must find a place.
+    fn take_places(&self, message: &mut Option<M>) -> Option<Vec<Taken>> {
+        let mut places: Vec<Taken> = Vec::with_capacity(self.targets.len());
+        for target in &self.targets {
+            let taken = match target.room() {
+                Some(room) => match room.try_take() {
+                    Some(place) => Some((room, place)),
+                    None if places
+                        .iter()
+                        .flatten()
+                        .any(|known| Arc::ptr_eq(&known.0, &room)) =>
+                    {
+                        None
+                    }
+                    None => return None,
+                },
+                None if !target.is_stopped() && target.in_the_way(message).is_some() => {
+                    return None;
+                }
+                None => None,
+            };
+            places.push(taken);
+        }
+        Some(places)
+    }
+}
+
+/// Counts a copy that a target has refused although it has not stopped.
+fn count_refused<M: 'static>(target: &Address<M>) {
+    if in_turn() {
+        count_dead_letters(type_name::<M>, LetterReason::Full, 1);
+    } else if let Some(room) = target.room() {
+        room.count_dropped();
+    }
+}
+
+impl<M: Clone + Send + 'static> Door for ToAll<M> {
+    type Message = M;
+
+    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
+        let send = |target: &Address<M>, copy| target.send(copy).map_err(|SendError(copy)| copy);
+        let sent = self.send_each(message, send);
+        sent.map_err(|refused| SendError(refused.message))
+    }
+
+    fn is_stopped(&self) -> bool {
+        !self.targets.is_empty() && self.targets.iter().all(Address::is_stopped)
+    }
+
+    fn watch(&self, notice: Notice) {
+        watch_all(self.targets.iter(), notice);
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<M>> {
+        self.is_limited.then_some(self as &dyn Gauged<M>)
+    }
+}
+
+/// Notifies the watcher when all targets have ended.
+fn watch_all<'a, M: 'static>(
+    targets: impl ExactSizeIterator<Item = &'a Address<M>>,
+    notice: Notice,
+) {
+    let parts = notice.split(targets.len());
+    for (target, part) in targets.zip(parts) {
+        target.forward_watch(part);
+    }
+}
+
+impl<M: Clone + Send + 'static> Gauged<M> for ToAll<M> {
+    fn several(&self) -> Option<&dyn Several<M>> {
+        Some(self)
+    }
+}
+
+impl<M: Clone + Send + 'static> Several<M> for ToAll<M> {
+    fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
+        let mut message = Some(message);
+        let places = self.take_places(&mut message);
+        let Some(message) = message else {
+            return Ok(());
+        };
+        let Some(places) = places else {
+            return Err(TrySendError::Full(message));
+        };
+        let mut places = places.into_iter();
+        let sent = self.send_each(message, |target, copy| match places.next().flatten() {
+            Some((_, place)) => target.send_in(place, copy).map_err(|SendError(copy)| copy),
+            None => target.try_send(copy).map_err(|refused| match refused {
+                TrySendError::Full(copy) | TrySendError::Stopped(copy) => copy,
+            }),
+        });
+        sent.map_err(|refused| match refused.is_full {
+            true => TrySendError::Full(refused.message),
+            false => TrySendError::Stopped(refused.message),
+        })
+    }
+
+    fn full(&self, message: &mut Option<M>) -> Option<&(dyn Waits + Sync)> {
+        let mut targets = self.targets.iter().filter(|target| !target.is_stopped());
+        targets.find_map(|target| target.in_the_way(message))
+    }
 }
 
 /// Creates an address that receives pairs of a key and a message.
@@ -89,6 +260,12 @@ where
 /// map. If no target has the key, or if the target has stopped, a send to the address fails and
 /// returns the pair. If a key occurs more than once in `routes`, its last target is used. When the
 /// last clone of the address is dropped, the targets are dropped in the order of `routes`.
+///
+/// If the mailbox of the target is full, [`Address::send`], [`Address::try_send`],
+/// [`Address::send_async`] and [`Address::send_blocking`] have the same effect as for the target
+/// itself. But [`Address::capacity`] and [`Address::waiting`] return `None`, because each target
+/// has its own mailbox. The address has stopped when all targets have stopped. Its watches are then
+/// notified, with the reason of the last target.
 ///
 /// # Examples
 /// ```
@@ -115,15 +292,83 @@ where
     M: Send + 'static,
 {
     let routes: IndexMap<K, Address<M>> = routes.into_iter().collect();
-    let pass = |routes: &IndexMap<K, Address<M>>, (key, msg): (K, M)| match routes.get(&key) {
-        Some(to) => {
-            let sent = to.send(msg);
-            sent.map_err(|SendError(msg)| SendError((key, msg)))
+    door(ByKey {
+        is_limited: routes.values().any(Address::is_limited),
+        routes,
+    })
+}
+
+/// The door behind a [`demux`].
+struct ByKey<K, M> {
+    routes: IndexMap<K, Address<M>>,
+    /// True if the mailbox of a target has a bound.
+    is_limited: bool,
+}
+
+impl<K, M> Door for ByKey<K, M>
+where
+    K: Eq + Hash + Send + Sync + 'static,
+    M: Send + 'static,
+{
+    type Message = (K, M);
+
+    fn pass(&self, (key, msg): (K, M), _: &Address<(K, M)>) -> Result<(), SendError<(K, M)>> {
+        let Some(to) = self.routes.get(&key) else {
+            return Err(SendError((key, msg)));
+        };
+        let sent = to.send(msg);
+        sent.map_err(|SendError(msg)| SendError((key, msg)))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.routes.values().all(Address::is_stopped)
+    }
+
+    fn watch(&self, notice: Notice) {
+        if self.routes.is_empty() {
+            return notice.tell(Ended::Before);
         }
-        None => Err(SendError((key, msg))),
-    };
-    let has_stopped = |routes: &IndexMap<K, Address<M>>| routes.values().all(Address::is_stopped);
-    passage_to(routes, pass, has_stopped)
+        watch_all(self.routes.values(), notice);
+    }
+
+    fn gauged(&self) -> Option<&dyn Gauged<(K, M)>> {
+        self.is_limited.then_some(self as &dyn Gauged<(K, M)>)
+    }
+}
+
+impl<K, M> Gauged<(K, M)> for ByKey<K, M>
+where
+    K: Eq + Hash + Send + Sync + 'static,
+    M: Send + 'static,
+{
+    fn several(&self) -> Option<&dyn Several<(K, M)>> {
+        Some(self)
+    }
+}
+
+impl<K, M> Several<(K, M)> for ByKey<K, M>
+where
+    K: Eq + Hash + Send + Sync + 'static,
+    M: Send + 'static,
+{
+    fn try_send(&self, (key, msg): (K, M)) -> Result<(), TrySendError<(K, M)>> {
+        let Some(to) = self.routes.get(&key) else {
+            return Err(TrySendError::Stopped((key, msg)));
+        };
+        to.try_send(msg).map_err(|refused| match refused {
+            TrySendError::Full(msg) => TrySendError::Full((key, msg)),
+            TrySendError::Stopped(msg) => TrySendError::Stopped((key, msg)),
+        })
+    }
+
+    fn full(&self, message: &mut Option<(K, M)>) -> Option<&(dyn Waits + Sync)> {
+        let (key, msg) = message.take()?;
+        let mut msg = Some(msg);
+        let to = self.routes.get(&key);
+        let full = to.and_then(|to| to.in_the_way(&mut msg));
+        *message = msg.map(|msg| (key, msg));
+        full
+    }
 }
 
 /// A message to a [`subject`].

@@ -30,7 +30,8 @@
 //! # When something fails
 //!
 //! - If a **door** cannot forward a message, the send fails and returns the message, as if it had
-//!   been sent directly to the target.
+//!   been sent directly to the target. A door to several targets fails if all of them refuse the
+//!   message. [`broadcast`] tells what becomes of a copy that only some of them refuse.
 //! - If a **relay** that is an actor cannot forward a message, it counts the message as a dead
 //!   letter and stops. Later sends to the relay then fail. The [`limiter`] consists of two actors,
 //!   so the next message that is sent to the limiter is a dead letter too, and only later sends

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use garrick_sched::{Address, Reply};
 
-use super::passage::{passage, passage_before};
+use super::passage::passage;
 use crate::model::actor::Actor;
 use crate::model::context::Context;
 use crate::model::next::Next;
@@ -58,7 +58,7 @@ where
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn forward<M: Send + 'static>(to: Address<M>) -> Address<M> {
-    passage_before(to, (), |(), msg| msg, |msg| msg)
+    to.contramap_back(|msg| msg, |msg| msg)
 }
 
 /// Creates an address that adds `label` to every message and forwards the pair to `to`. The
@@ -88,7 +88,7 @@ where
     L: Clone + Send + Sync + 'static,
     M: Send + 'static,
 {
-    passage_before(to, label, |label, msg| (label.clone(), msg), |(_, msg)| msg)
+    to.contramap_back(move |msg| (label.clone(), msg), |(_, msg)| msg)
 }
 
 /// An unforgeable label, created by [`tag`].

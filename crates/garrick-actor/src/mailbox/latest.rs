@@ -103,21 +103,14 @@ impl<M: Send + 'static> Shared<M> {
 }
 
 impl<M: Send + 'static> Gauged<M> for Front<M> {
-    fn room(&self) -> Option<&Arc<Room>> {
-        // A new message always finds a place: that of the oldest message.
-        None
+    // There is no `room`: a new message always finds a place, which is that of the oldest message.
+
+    fn capacity(&self) -> Option<usize> {
+        Some(self.shared.capacity)
     }
 
-    fn send_in(&self, message: M, _: Permit) -> Result<(), SendError<M>> {
-        Err(SendError(message))
-    }
-
-    fn capacity(&self) -> usize {
-        self.shared.capacity
-    }
-
-    fn waiting(&self) -> usize {
-        self.shared.lock().queue.len()
+    fn waiting(&self) -> Option<usize> {
+        Some(self.shared.lock().queue.len())
     }
 
     fn dropped(&self) -> u64 {

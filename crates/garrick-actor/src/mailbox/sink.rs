@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_sink::Sink;
-use garrick_sched::{Address, Place as Permit, Room};
+use garrick_sched::{Address, Place as Permit, Room, SendError, TrySendError};
 
 /// The error that an [`AddressSink`] returns when the receiving actor has stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,11 +21,15 @@ impl fmt::Display for SinkError {
 
 impl std::error::Error for SinkError {}
 
+type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
 /// A [`Sink`] that sends its items to an [`Address`]. The sink is not ready while the actor's
 /// mailbox is full. So a slow actor slows down the code that uses the sink.
 ///
-/// Each item is sent immediately, so flushing has no effect. If the actor has stopped, the sink
-/// drops the item that should be sent and returns a [`SinkError`].
+/// Each item is sent immediately, so flushing has no effect. But if the address leads to several
+/// actors, such as that of a [`broadcast`](crate::behaviors::broadcast()), an item may wait in the
+/// sink until their mailboxes have room. If the actor has stopped, the sink drops the item that
+/// should be sent and returns a [`SinkError`].
 ///
 /// # Examples
 /// ```
@@ -48,7 +52,9 @@ pub struct AddressSink<M> {
     /// The place in the actor's mailbox that is reserved for the next message.
     place: Option<Permit>,
     /// Future that waits for a free place in the mailbox. Created when no place is free.
-    waiting: Option<Pin<Box<dyn Future<Output = Option<Permit>> + Send>>>,
+    waiting: Option<Boxed<Option<Permit>>>,
+    /// Future that sends an item to several actors when their mailboxes have room.
+    sending: Option<Boxed<Result<(), SendError<M>>>>,
 }
 
 impl<M: Send + 'static> AddressSink<M> {
@@ -60,6 +66,33 @@ impl<M: Send + 'static> AddressSink<M> {
             room: address.room(),
             place: None,
             waiting: None,
+            sending: None,
+        }
+    }
+
+    /// Polls until the previous item is sent.
+    fn poll_sent(&mut self, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+        let Some(sending) = &mut self.sending else {
+            return Poll::Ready(Ok(()));
+        };
+        let sent = ready!(sending.as_mut().poll(context));
+        self.sending = None;
+        Poll::Ready(sent.map_err(|_| SinkError))
+    }
+
+    /// Sends an item to an address that has no places for single messages.
+    fn send_without_place(&mut self, message: M) -> Result<(), SinkError> {
+        if self.address.several().is_none() {
+            return self.address.send(message).map_err(|_| SinkError);
+        }
+        match self.address.try_send(message) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Stopped(_)) => Err(SinkError),
+            Err(TrySendError::Full(message)) => {
+                let address = self.address.clone();
+                self.sending = Some(Box::pin(async move { address.send_async(message).await }));
+                Ok(())
+            }
         }
     }
 }
@@ -72,6 +105,7 @@ impl<M: Send + 'static> Sink<M> for AddressSink<M> {
 
     fn poll_ready(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
         let this = self.get_mut();
+        ready!(this.poll_sent(context))?;
         let Some(room) = &this.room else {
             return ready_unless(this.address.is_stopped());
         };
@@ -96,21 +130,20 @@ impl<M: Send + 'static> Sink<M> for AddressSink<M> {
             place.is_some() || this.room.is_none(),
             "`start_send` was called without a `poll_ready` that returned `Ready`"
         );
-        let sent = match place {
-            Some(place) => this.address.send_in(place, message),
-            None => this.address.send(message),
-        };
-        sent.map_err(|_| SinkError)
+        match place {
+            Some(place) => this.address.send_in(place, message).map_err(|_| SinkError),
+            None => this.send_without_place(message),
+        }
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+        self.get_mut().poll_sent(context)
     }
 
-    fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
+    fn poll_close(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), SinkError>> {
         let this = self.get_mut();
         (this.place, this.waiting) = (None, None);
-        Poll::Ready(Ok(()))
+        this.poll_sent(context)
     }
 }
 

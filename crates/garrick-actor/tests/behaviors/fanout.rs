@@ -1,12 +1,18 @@
 //! Tests of `tee`, `broadcast`, `demux` and `subject`.
 
-use std::sync::mpsc::{Sender, channel};
+use std::future::Future;
+use std::pin::pin;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Waker};
+use std::thread;
 
+use futures_util::SinkExt;
 use garrick_actor::behaviors::{
     Gate, Subject, broadcast, demux, forward, gatekeeper, label, subject, tee,
 };
-use garrick_actor::{Next, SendError};
-use garrick_testkit::{fail, silence_panics};
+use garrick_actor::mailbox::{AddressSink, Mailbox, OnFull, TrySendError};
+use garrick_actor::{Address, Ended, Local, Next, SendError, System, behavior};
+use garrick_testkit::{HANGS_AFTER, ends, fail, silence_panics};
 
 use crate::stand::{Narrow, Stand, does, heard};
 
@@ -221,4 +227,242 @@ fn an_actor_that_forwards_stays_though_its_receiver_was_full() {
     narrow.stop();
     pass(4);
     assert!(gate.is_stopped());
+}
+
+/// A listener whose mailbox has one place, for which senders wait. It reports its messages, each
+/// time after the test has allowed it.
+struct Waiter {
+    address: Address<u32>,
+    allow: Sender<()>,
+    told: Receiver<u32>,
+}
+
+impl Waiter {
+    fn new(system: &System) -> Self {
+        let ((allow, allowed), (tell, told)) = (channel(), channel());
+        let listener = behavior(move |n: u32, _| {
+            // The test has ended if there is no answer.
+            let _ = allowed.recv();
+            let _ = tell.send(n);
+        });
+        let mailbox = Mailbox::bounded(1, OnFull::Wait).unwrap();
+        let address = system.actor(listener).mailbox(mailbox).spawn().unwrap();
+        Self {
+            address,
+            allow,
+            told,
+        }
+    }
+
+    /// Makes the listener busy with the message 0, and fills its mailbox with the message 1.
+    fn fill(&self) {
+        self.address.send(0).unwrap();
+        self.address.send(1).unwrap();
+    }
+
+    /// Lets the listener handle `count` messages, and returns them.
+    fn let_go(&self, count: usize) -> Vec<u32> {
+        (0..count).for_each(|_| self.allow.send(()).unwrap());
+        (0..count).map(|_| self.next()).collect()
+    }
+
+    /// Returns the next message that the listener has handled.
+    fn next(&self) -> u32 {
+        self.told.recv_timeout(HANGS_AFTER).unwrap()
+    }
+}
+
+fn system() -> System {
+    System::builder().workers(2).start().unwrap()
+}
+
+#[test]
+fn a_try_send_through_a_demux_does_not_wait_but_tells_that_the_target_is_full() {
+    ends(|| {
+        let system = system();
+        let (full, free) = (Waiter::new(&system), Waiter::new(&system));
+        full.fill();
+        let demux = demux([
+            ("full", full.address.clone()),
+            ("free", free.address.clone()),
+        ]);
+        let labelled = label(demux.clone(), "full");
+        let mapped = demux.contramap(|n: u32| ("free", n));
+        assert_eq!((demux.capacity(), labelled.waiting()), (None, None));
+        assert_eq!(
+            demux.try_send(("full", 2)),
+            Err(TrySendError::Full(("full", 2)))
+        );
+        assert_eq!(
+            demux.try_send(("none", 2)),
+            Err(TrySendError::Stopped(("none", 2)))
+        );
+        assert_eq!(labelled.try_send(3), Err(TrySendError::Full(3)));
+        mapped.try_send(4).unwrap();
+        assert_eq!(free.let_go(1), [4]);
+        assert_eq!(full.let_go(2), [0, 1]);
+        labelled.try_send(5).unwrap();
+        assert_eq!(full.let_go(1), [5]);
+    });
+}
+
+#[test]
+fn a_try_send_to_several_targets_reaches_all_of_them_or_none() {
+    let stand = Stand::new();
+    let narrow = Narrow::new();
+    let (other, to_other) = stand.listener();
+    let tee = tee(narrow.address.clone(), other.clone());
+    // All ways to the same targets.
+    let doors = [
+        tee.clone(),
+        forward(tee.clone()),
+        tee.contramap(|n: u32| n),
+        broadcast(vec![tee.clone()]),
+    ];
+    for (n, door) in doors.iter().enumerate() {
+        let n = n as u32;
+        door.try_send(n).unwrap();
+        assert_eq!(door.try_send(9), Err(TrySendError::Full(9)));
+        stand.run();
+        assert_eq!((narrow.heard(), heard(&to_other)), (vec![n], vec![n]));
+    }
+    stand.stop(&other);
+    tee.try_send(4).unwrap();
+    assert_eq!(tee.try_send(5), Err(TrySendError::Full(5)));
+    assert_eq!(narrow.heard(), [4]);
+    narrow.stop();
+    assert_eq!(tee.try_send(6), Err(TrySendError::Stopped(6)));
+}
+
+#[test]
+fn two_targets_with_one_mailbox_that_is_too_small_for_both_do_not_block_each_other() {
+    let narrow = Narrow::new();
+    let twice = tee(
+        narrow.address.clone(),
+        narrow.address.contramap(|n: u32| n + 10),
+    );
+    twice.try_send(1).unwrap();
+    assert_eq!(narrow.address.dropped(), 1);
+    assert_eq!(twice.try_send(2), Err(TrySendError::Full(2)));
+    assert_eq!(narrow.heard(), [1]);
+}
+
+#[test]
+fn senders_through_a_door_to_several_targets_wait_for_the_one_that_is_full() {
+    ends(|| {
+        let system = system();
+        let (one, other) = (Waiter::new(&system), Waiter::new(&system));
+        let both = tee(one.address.clone(), other.address.clone());
+        let by_key = label(demux([(1, one.address.clone())]), 1);
+        for door in [both.contramap(|n: u32| n), both] {
+            one.fill();
+            other.fill();
+            thread::scope(|scope| {
+                let blocks = scope.spawn(|| door.send_blocking(2));
+                let mut awaits = pin!(door.send_async(3));
+                let mut task = Context::from_waker(Waker::noop());
+                assert!(awaits.as_mut().poll(&mut task).is_pending());
+                assert_eq!(one.let_go(2), [0, 1]);
+                assert!(awaits.as_mut().poll(&mut task).is_pending());
+                assert_eq!(other.let_go(2), [0, 1]);
+                let local = Local::new().unwrap();
+                // Each of the two messages reaches both.
+                for waiter in [&one, &other] {
+                    (0..2).for_each(|_| waiter.allow.send(()).unwrap());
+                }
+                local.block_on(awaits).unwrap();
+                blocks.join().unwrap().unwrap();
+                for waiter in [&one, &other] {
+                    let mut heard = [waiter.next(), waiter.next()];
+                    heard.sort_unstable();
+                    assert_eq!(heard, [2, 3]);
+                }
+            });
+        }
+        one.fill();
+        thread::scope(|scope| {
+            let blocks = scope.spawn(|| by_key.send_blocking(2));
+            assert_eq!(one.let_go(3), [0, 1, 2]);
+            blocks.join().unwrap().unwrap();
+        });
+    });
+}
+
+#[test]
+fn a_sink_for_several_targets_is_not_ready_while_its_item_waits() {
+    ends(|| {
+        let system = system();
+        let (one, other) = (Waiter::new(&system), Waiter::new(&system));
+        one.fill();
+        let mut sink = AddressSink::new(&tee(one.address.clone(), other.address.clone()));
+        let mut task = Context::from_waker(Waker::noop());
+        assert!(sink.poll_ready_unpin(&mut task).is_ready());
+        sink.start_send_unpin(2).unwrap();
+        assert!(sink.poll_ready_unpin(&mut task).is_pending());
+        assert!(sink.poll_flush_unpin(&mut task).is_pending());
+        assert_eq!(one.let_go(2), [0, 1]);
+        Local::new().unwrap().block_on(sink.close()).unwrap();
+        assert_eq!((one.let_go(1), other.let_go(1)), (vec![2], vec![2]));
+    });
+}
+
+#[test]
+fn a_thread_does_not_wait_for_itself_through_a_door_to_several_targets() {
+    let stand = Stand::new();
+    let mailbox = || Mailbox::bounded(1, OnFull::Wait).unwrap();
+    let (told, to_one) = channel();
+    let one = stand
+        .local
+        .actor(behavior(move |n: u32, _| told.send(n).unwrap()));
+    let one = one.mailbox(mailbox()).spawn();
+    let (other, to_other) = stand.listener();
+    let both = tee(one, other);
+    both.send_blocking(1).unwrap();
+    assert_eq!(both.send_blocking(2), Err(SendError(2)));
+    stand.run();
+    assert_eq!((heard(&to_one), heard(&to_other)), (vec![1], vec![1]));
+}
+
+#[test]
+fn a_copy_that_a_full_mailbox_refuses_is_counted() {
+    let stand = Stand::new();
+    let narrow = Narrow::new();
+    let (other, to_other) = stand.listener();
+    let tee = tee(narrow.address.clone(), other);
+    (0..2).for_each(|n| tee.send(n).unwrap());
+    assert_eq!((narrow.address.dropped(), stand.dead_letters()), (1, 0));
+    let relay = stand.spawn(does(move |n| {
+        tee.send(n).unwrap();
+        Next::Continue
+    }));
+    relay.send(2).unwrap();
+    stand.run();
+    assert_eq!((narrow.address.dropped(), stand.dead_letters()), (1, 1));
+    assert_eq!((narrow.heard(), heard(&to_other)), (vec![0], vec![0, 1, 2]));
+}
+
+#[test]
+fn a_watch_of_a_door_to_several_targets_is_told_when_the_last_has_ended() {
+    let stand = Stand::new();
+    let ((one, _), (other, _)) = (stand.listener::<u32>(), stand.listener::<u32>());
+    let both = tee(one.clone(), other.clone());
+    let by_key = demux([(1, one.clone()), (2, other.clone())]);
+    let (told, endings) = channel();
+    for watched in [forward(both.clone()), label(by_key, 1)] {
+        let told = told.clone();
+        watched.watch(move |ended| told.send(ended).unwrap());
+    }
+    let cancelled = told.clone();
+    both.watch(move |ended| cancelled.send(ended).unwrap())
+        .cancel();
+    stand.stop(&one);
+    assert_eq!(heard(&endings), []);
+    stand.stop(&other);
+    assert_eq!(heard(&endings), [Ended::Stopped, Ended::Stopped]);
+    both.watch(move |ended| told.send(ended).unwrap());
+    assert_eq!(heard(&endings), [Ended::Before]);
+    let (told, endings) = channel();
+    let nowhere = demux(Vec::<(u32, Address<u32>)>::new());
+    nowhere.watch(move |ended| told.send(ended).unwrap());
+    assert_eq!(heard(&endings), [Ended::Before]);
 }

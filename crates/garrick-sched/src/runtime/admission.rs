@@ -1,8 +1,12 @@
 //! Sending to bounded mailboxes: waiting for a place, and queries about the bound.
 
-use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
+use std::task::Poll;
+
+use garrick_core::prim::thread;
 
 use crate::cell::Home;
 use crate::remote::Wake;
@@ -10,37 +14,7 @@ use crate::runtime::address::{Address, SendError};
 use crate::runtime::current;
 use crate::runtime::door::{self, Gauged};
 use crate::runtime::room::{Place, Room, room_of};
-
-/// The error returned by [`Address::try_send`] when a message was not accepted. Contains the
-/// message.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum TrySendError<M> {
-    /// The mailbox is full.
-    Full(M),
-    /// The task has stopped, or does not accept the message for a reason other than a full mailbox.
-    Stopped(M),
-}
-
-impl<M> fmt::Debug for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Full(_) => "Full(..)",
-            Self::Stopped(_) => "Stopped(..)",
-        })
-    }
-}
-
-impl<M> fmt::Display for TrySendError<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = std::any::type_name::<M>();
-        match self {
-            Self::Full(_) => write!(f, "the mailbox has no room for this {message}"),
-            Self::Stopped(_) => write!(f, "the receiver of this {message} has stopped"),
-        }
-    }
-}
-
-impl<M> std::error::Error for TrySendError<M> {}
+use crate::runtime::several::{Several, TrySendError, Waits};
 
 impl<M: 'static> Address<M> {
     /// Returns the [`Room`] that limits the mailbox, if this room is stored in the cell of the
@@ -51,8 +25,10 @@ impl<M: 'static> Address<M> {
         cell.is_bounded().then(|| unsafe { room_of(cell) })
     }
 
-    /// Returns true if the mailbox has a bound.
-    pub(super) fn is_limited(&self) -> bool {
+    /// Returns true if the mailbox has a bound, or if the address leads to a door to several
+    /// receivers, of which one has a bounded mailbox.
+    #[doc(hidden)]
+    pub fn is_limited(&self) -> bool {
         self.cell().is_bounded() || self.gauged().is_some()
     }
 
@@ -75,6 +51,13 @@ impl<M: 'static> Address<M> {
         Some((gauged, gauged.room()?))
     }
 
+    /// Returns the interface of a door to several receivers with bounded mailboxes. Returns `None`
+    /// if this address leads to no such door.
+    #[doc(hidden)]
+    pub fn several(&self) -> Option<&dyn Several<M>> {
+        self.gauged()?.several()
+    }
+
     /// Waits until the mailbox has room, and then sends `message`.
     ///
     /// This method waits even if the policy of the mailbox is to refuse or to drop new messages
@@ -92,10 +75,38 @@ impl<M: 'static> Address<M> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
         };
+        if self.several().is_some() {
+            // Boxed, because the future of an ordinary send must stay small.
+            return Box::pin(self.send_to_several(message)).await;
+        }
         match self.place().await {
             Some(place) => self.send_in(place, message),
             None => self.send(message),
         }
+    }
+
+    /// Sends `message` to the receivers behind a door when all of them that must get it have room.
+    ///
+    /// # Errors
+    /// Returns the message if the receivers have stopped.
+    async fn send_to_several(&self, message: M) -> Result<(), SendError<M>> {
+        let mut left = Some(message);
+        while left.is_some() {
+            match self.full_one(&mut left) {
+                Some(receiver) => receiver.free().await,
+                // There is room now.
+                None => yield_once().await,
+            }
+            if let Some(message) = left.take() {
+                left = self.send_now(message)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the receiver behind a door to several receivers for which `message` must wait.
+    fn full_one(&self, message: &mut Option<M>) -> Option<&(dyn Waits + Sync)> {
+        self.several()?.full(message)
     }
 
     /// Sends `message` like [`Address::send_async`], but blocks the calling thread until the
@@ -119,12 +130,36 @@ impl<M: 'static> Address<M> {
         let Some(message) = self.send_now(message)? else {
             return Ok(());
         };
+        if self.several().is_some() {
+            return self.send_blocking_to_several(message);
+        }
         if self.waits_for_itself() {
             return Err(SendError(message));
         }
         match self.place_blocking() {
             Some(place) => self.send_in(place, message),
             None => self.send(message),
+        }
+    }
+
+    /// Sends `message` like [`Address::send_to_several`], but blocks the calling thread.
+    ///
+    /// # Errors
+    /// Returns the message if the receivers have stopped, or if this thread would wait for itself.
+    fn send_blocking_to_several(&self, message: M) -> Result<(), SendError<M>> {
+        let mut left = Some(message);
+        loop {
+            let receiver = self.full_one(&mut left);
+            let Some(message) = left.take() else {
+                return Ok(());
+            };
+            match receiver {
+                Some(receiver) if receiver.is_run_here() => return Err(SendError(message)),
+                Some(receiver) => receiver.free_blocking(),
+                // There is room now.
+                None => thread::yield_now(),
+            }
+            left = self.send_now(message)?;
         }
     }
 
@@ -152,12 +187,16 @@ impl<M: 'static> Address<M> {
     pub fn try_send(&self, message: M) -> Result<(), TrySendError<M>> {
         let stopped = |SendError(message)| TrySendError::Stopped(message);
         let Some(room) = self.own_room() else {
-            return match self.gauged_room() {
-                None => self.send(message).map_err(stopped),
-                Some((gauged, room)) => match room.try_take() {
+            let Some(gauged) = self.gauged() else {
+                return self.send(message).map_err(stopped);
+            };
+            return match (gauged.room(), gauged.several()) {
+                (Some(room), _) => match room.try_take() {
                     Some(place) => gauged.send_in(message, place).map_err(stopped),
                     None => Err(self.refusal(message)),
                 },
+                (None, Some(several)) => several.try_send(message),
+                (None, None) => self.send(message).map_err(stopped),
             };
         };
         let cell = self.cell();
@@ -201,11 +240,11 @@ impl<M: 'static> Address<M> {
     }
 
     /// Returns the maximum number of messages that can wait in the mailbox, or `None` if it has no
-    /// bound.
+    /// bound. Also returns `None` if the address leads to several mailboxes.
     pub fn capacity(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.capacity()),
-            None => self.gauged().map(Gauged::capacity),
+            None => self.gauged().and_then(Gauged::capacity),
         }
     }
 
@@ -214,7 +253,7 @@ impl<M: 'static> Address<M> {
     pub fn waiting(&self) -> Option<usize> {
         match self.own_room() {
             Some(room) => Some(room.taken()),
-            None => self.gauged().map(Gauged::waiting),
+            None => self.gauged().and_then(Gauged::waiting),
         }
     }
 
@@ -313,4 +352,44 @@ impl<M: 'static> Address<M> {
         pushed.call();
         Ok(())
     }
+}
+
+impl<M: Send + 'static> Address<M> {
+    /// Returns the receiver whose full mailbox does not accept `message` now. A door to several
+    /// receivers calls this method for each of them ([`Several::full`]).
+    #[doc(hidden)]
+    pub fn in_the_way(&self, message: &mut Option<M>) -> Option<&(dyn Waits + Sync)> {
+        match self.any_room() {
+            Some(room) => room.is_full().then_some(self as &(dyn Waits + Sync)),
+            None => self.several()?.full(message),
+        }
+    }
+}
+
+impl<M: Send + 'static> Waits for Address<M> {
+    fn free(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move { drop(self.place().await) })
+    }
+
+    fn free_blocking(&self) {
+        drop(self.place_blocking());
+    }
+
+    fn is_run_here(&self) -> bool {
+        self.waits_for_itself()
+    }
+}
+
+/// Returns `Pending` once, so that other futures of the executor can run.
+async fn yield_once() {
+    let mut is_first = true;
+    poll_fn(|context| {
+        if is_first {
+            is_first = false;
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
 }

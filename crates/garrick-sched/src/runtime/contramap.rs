@@ -12,27 +12,70 @@ use crate::runtime::count_dead_letters;
 use crate::runtime::door::{Door, Gauged, door};
 use crate::runtime::look::Look;
 use crate::runtime::room::{Place, Room};
+use crate::runtime::several::{Several, TrySendError, Waits};
 use crate::runtime::watch::Notice;
+
+/// Restores a message that was converted and then refused.
+trait Back<N, M>: Send + Sync + 'static {
+    /// True if messages can be restored.
+    const EXISTS: bool;
+
+    /// Restores a message, or returns the converted message if it cannot be restored.
+    fn back(&self, mapped: M) -> Result<N, M>;
+}
+
+/// Used for conversions without an inverse.
+struct NoWay;
+
+impl<N: 'static, M: 'static> Back<N, M> for NoWay {
+    const EXISTS: bool = false;
+
+    fn back(&self, mapped: M) -> Result<N, M> {
+        Err(mapped)
+    }
+}
+
+/// The inverse of a conversion.
+struct Inverse<G>(G);
+
+impl<N, M, G> Back<N, M> for Inverse<G>
+where
+    N: 'static,
+    M: 'static,
+    G: Fn(M) -> N + Send + Sync + 'static,
+{
+    const EXISTS: bool = true;
+
+    fn back(&self, mapped: M) -> Result<N, M> {
+        Ok((self.0)(mapped))
+    }
+}
 
 /// Door (a function behind an address) that converts each message and sends the result to another
 /// address.
-struct Mapped<N, M, F> {
+struct Mapped<N, M, F, B> {
     to: Address<M>,
     function: F,
+    back: B,
     from: PhantomData<fn(N)>,
 }
 
-impl<N, M, F> Door for Mapped<N, M, F>
+impl<N, M, F, B> Door for Mapped<N, M, F, B>
 where
     N: Send + 'static,
     M: Send + 'static,
     F: Fn(N) -> M + Send + Sync + 'static,
+    B: Back<N, M>,
 {
     type Message = N;
 
-    /// Converts the message and sends the result. If the mailbox is bounded, takes a place in it
-    /// before the conversion, because a converted message cannot be returned to the sender.
+    /// Converts the message and sends the result. If the mailbox is bounded and the message cannot
+    /// be restored, takes a place in the mailbox before the conversion.
+    #[inline]
     fn pass(&self, message: N, _: &Address<N>) -> Result<(), SendError<N>> {
+        if B::EXISTS {
+            return self.send_on(message, |mapped| self.to.send(mapped));
+        }
         let Some(room) = self.to.any_room() else {
             return self.send_on(message, |mapped| self.to.send(mapped));
         };
@@ -65,44 +108,65 @@ where
     }
 }
 
-impl<N, M, F> Mapped<N, M, F>
+impl<N, M, F, B> Mapped<N, M, F, B>
 where
     M: 'static,
     F: Fn(N) -> M,
+    B: Back<N, M>,
 {
-    /// Converts a message and sends the result. If the task stops during the conversion, the result
-    /// becomes a dead letter, because the original message cannot be restored.
+    /// Converts a message and sends the result.
     ///
     /// # Errors
-    /// Returns the message if the task has stopped, or if its sponsor is shutting down and refuses
-    /// messages of this thread.
+    /// Returns the message if the task does not accept it. But if the message cannot be restored
+    /// and the task has accepted messages until the conversion, the result becomes a dead letter.
     fn send_on(
         &self,
         message: N,
         send: impl FnOnce(M) -> Result<(), SendError<M>>,
     ) -> Result<(), SendError<N>> {
-        if self.to.is_stopped() || is_refused(self.to.cell()) {
+        if !B::EXISTS && self.refuses_all() {
             return Err(SendError(message));
         }
-        if let Err(SendError(mapped)) = send((self.function)(message)) {
-            let reason = if self.to.is_stopped() {
-                LetterReason::Stopped
-            } else if is_refused(self.to.cell()) {
-                LetterReason::ShutDown
-            } else {
-                LetterReason::Full
-            };
-            count_dead_letters(type_name::<M>, reason, 1);
-            quiet::drop(mapped);
+        match send((self.function)(message)) {
+            Ok(()) => Ok(()),
+            Err(SendError(mapped)) => self.restore(mapped).map_or(Ok(()), |message| {
+                // It is as if there had been no conversion.
+                Err(SendError(message))
+            }),
         }
-        Ok(())
+    }
+
+    /// Returns true if the task accepts no message of this thread, because it has stopped or
+    /// because its sponsor is shutting down.
+    fn refuses_all(&self) -> bool {
+        self.to.is_stopped() || is_refused(self.to.cell())
+    }
+
+    /// Restores a message that was refused. If this is not possible, the converted message becomes
+    /// a dead letter.
+    fn restore(&self, mapped: M) -> Option<N> {
+        let mapped = match self.back.back(mapped) {
+            Ok(message) => return Some(message),
+            Err(mapped) => mapped,
+        };
+        let reason = if self.to.is_stopped() {
+            LetterReason::Stopped
+        } else if is_refused(self.to.cell()) {
+            LetterReason::ShutDown
+        } else {
+            LetterReason::Full
+        };
+        count_dead_letters(type_name::<M>, reason, 1);
+        quiet::drop(mapped);
+        None
     }
 }
 
-impl<N, M, F> Gauged<N> for Mapped<N, M, F>
+impl<N, M, F, B> Gauged<N> for Mapped<N, M, F, B>
 where
     M: 'static,
     F: Fn(N) -> M,
+    B: Back<N, M>,
 {
     fn room(&self) -> Option<&Arc<Room>> {
         self.to.any_room()
@@ -120,16 +184,56 @@ where
         self.send_on(message, |mapped| self.to.send_in(place, mapped))
     }
 
-    fn capacity(&self) -> usize {
-        self.to.capacity().unwrap_or(usize::MAX)
+    fn capacity(&self) -> Option<usize> {
+        self.to.capacity()
     }
 
-    fn waiting(&self) -> usize {
-        self.to.waiting().unwrap_or(0)
+    fn waiting(&self) -> Option<usize> {
+        self.to.waiting()
     }
 
     fn dropped(&self) -> u64 {
         self.to.dropped()
+    }
+
+    fn several(&self) -> Option<&dyn Several<N>> {
+        self.to.several().map(|_| self as &dyn Several<N>)
+    }
+}
+
+impl<N, M, F, B> Several<N> for Mapped<N, M, F, B>
+where
+    M: 'static,
+    F: Fn(N) -> M,
+    B: Back<N, M>,
+{
+    fn try_send(&self, message: N) -> Result<(), TrySendError<N>> {
+        if !B::EXISTS {
+            if self.refuses_all() {
+                return Err(TrySendError::Stopped(message));
+            }
+            if self.full(&mut None).is_some() {
+                return Err(TrySendError::Full(message));
+            }
+        }
+        let (mapped, refusal): (M, fn(N) -> TrySendError<N>) =
+            match self.to.try_send((self.function)(message)) {
+                Ok(()) => return Ok(()),
+                Err(TrySendError::Full(mapped)) => (mapped, TrySendError::Full),
+                Err(TrySendError::Stopped(mapped)) => (mapped, TrySendError::Stopped),
+            };
+        self.restore(mapped).map(refusal).map_or(Ok(()), Err)
+    }
+
+    fn full(&self, message: &mut Option<N>) -> Option<&(dyn Waits + Sync)> {
+        let several = self.to.several()?;
+        if !B::EXISTS {
+            return several.full(&mut None);
+        }
+        let mut mapped = message.take().map(&self.function);
+        let found = several.full(&mut mapped);
+        *message = mapped.and_then(|mapped| self.back.back(mapped).ok());
+        found
     }
 }
 
@@ -147,7 +251,9 @@ impl<M: Send + 'static> Address<M> {
     /// If the mailbox of the task is full, the returned address behaves like the original address:
     /// depending on the mailbox, it waits, returns the message, or drops the message. `function`
     /// runs only if there is a place for its result. If the task stops while `function` is running,
-    /// the message becomes a dead letter.
+    /// the message becomes a dead letter. If this address leads to several mailboxes, such as that
+    /// of a demux, the place is known only after the conversion. A message that is then refused
+    /// becomes a dead letter, too.
     ///
     /// An address that was converted several times runs all functions for each message. Its other
     /// methods, such as [`Address::is_stopped`], call each other once for each conversion. So do
@@ -179,9 +285,32 @@ impl<M: Send + 'static> Address<M> {
         N: Send + 'static,
         F: Fn(N) -> M + Send + Sync + 'static,
     {
+        self.clone().mapped(function, NoWay)
+    }
+
+    /// Returns an address that converts each message like [`Address::contramap`], for a conversion
+    /// that has the inverse `back`. A message that is refused after the conversion is restored and
+    /// returned to the sender.
+    #[doc(hidden)]
+    pub fn contramap_back<N, F, G>(self, function: F, back: G) -> Address<N>
+    where
+        N: Send + 'static,
+        F: Fn(N) -> M + Send + Sync + 'static,
+        G: Fn(M) -> N + Send + Sync + 'static,
+    {
+        self.mapped(function, Inverse(back))
+    }
+
+    fn mapped<N, F, B>(self, function: F, back: B) -> Address<N>
+    where
+        N: Send + 'static,
+        F: Fn(N) -> M + Send + Sync + 'static,
+        B: Back<N, M>,
+    {
         door(Mapped {
-            to: self.clone(),
+            to: self,
             function,
+            back,
             from: PhantomData,
         })
     }

@@ -28,6 +28,7 @@ use crate::runtime::current;
 use crate::runtime::look::Look;
 use crate::runtime::pass::{Lifted, pass};
 use crate::runtime::room::{Place, Room};
+use crate::runtime::several::Several;
 use crate::runtime::tables::nothing_to_drop;
 use crate::runtime::task::{Flow, Task};
 use crate::runtime::turn::Turn;
@@ -170,7 +171,8 @@ pub trait Door: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Returns the bounded mailbox behind the door, if there is one. Returns `None` by default.
+    /// Returns the bounded mailbox, or the bounded mailboxes, behind the door. Returns `None` by
+    /// default.
     #[doc(hidden)]
     fn gauged(&self) -> Option<&dyn Gauged<Self::Message>> {
         None
@@ -195,9 +197,11 @@ pub trait Door: Send + Sync + Sized + 'static {
 /// [`Address::place`] call the methods of this trait.
 #[doc(hidden)]
 pub trait Gauged<M> {
-    /// Returns the [`Room`] of the mailbox, in which senders wait for places. Returns `None` if a
-    /// new message always finds a place.
-    fn room(&self) -> Option<&Arc<Room>>;
+    /// Returns the [`Room`] of the mailbox, in which senders wait for places. Returns `None`, which
+    /// is the default, if a new message always finds a place, or if there are several mailboxes.
+    fn room(&self) -> Option<&Arc<Room>> {
+        None
+    }
 
     /// Tells the receiver that a sender is waiting for a place in its mailbox. Does nothing by
     /// default.
@@ -209,20 +213,39 @@ pub trait Gauged<M> {
         false
     }
 
-    /// Sends a message that occupies `place`, which was taken from [`Gauged::room`].
+    /// Sends a message that occupies `place`, which was taken from [`Gauged::room`]. By default,
+    /// there are no such places.
     ///
     /// # Errors
     /// Returns the message if the receiver has stopped.
-    fn send_in(&self, message: M, place: Place) -> Result<(), SendError<M>>;
+    fn send_in(&self, message: M, place: Place) -> Result<(), SendError<M>> {
+        drop(place);
+        Err(SendError(message))
+    }
 
-    /// Returns the maximum number of waiting messages.
-    fn capacity(&self) -> usize;
+    /// Returns the maximum number of waiting messages. Returns `None`, which is the default, if
+    /// there are several mailboxes.
+    fn capacity(&self) -> Option<usize> {
+        None
+    }
 
-    /// Returns the number of waiting messages.
-    fn waiting(&self) -> usize;
+    /// Returns the number of waiting messages. Returns `None`, which is the default, if there are
+    /// several mailboxes.
+    fn waiting(&self) -> Option<usize> {
+        None
+    }
 
-    /// Returns the number of messages that were dropped because the mailbox was full.
-    fn dropped(&self) -> u64;
+    /// Returns the number of messages that were dropped because the mailbox was full. Returns 0 by
+    /// default.
+    fn dropped(&self) -> u64 {
+        0
+    }
+
+    /// Returns access to the mailboxes if the door leads to several receivers. Returns `None` by
+    /// default.
+    fn several(&self) -> Option<&dyn Several<M>> {
+        None
+    }
 }
 
 /// A box for a door that is too large for a memory block of the pool, or that needs a larger

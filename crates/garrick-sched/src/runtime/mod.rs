@@ -44,6 +44,8 @@ pub(crate) mod tables;
 
 pub(crate) mod births;
 
+pub(crate) mod several;
+
 pub(crate) mod door;
 
 pub(crate) mod bounded;

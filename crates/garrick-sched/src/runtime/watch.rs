@@ -7,11 +7,11 @@
 
 use std::fmt;
 use std::mem;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 use garrick_core::prim::{
     MutexGuard,
-    unmodelled::{AtomicBool, Relaxed},
+    unmodelled::{AtomicBool, Mutex, Relaxed},
 };
 use hashbrown::HashMap;
 
@@ -91,6 +91,22 @@ impl Notice {
         (watch, notice)
     }
 
+    /// Splits this notice into `count` notices, for a door that leads to several receivers. When
+    /// all of them have been told, the watcher is told the reason that came last. If one of them is
+    /// dropped, the watcher is never told. All parts are cancelled together.
+    #[doc(hidden)]
+    pub fn split(self, count: usize) -> impl Iterator<Item = Self> {
+        let cancelled = self.cancelled.clone();
+        let parts = Arc::new(Parts(Mutex::new((count, Some(self)))));
+        (0..count).map(move |_| {
+            let parts = parts.clone();
+            Self {
+                cancelled: cancelled.clone(),
+                function: Box::new(move |ended| parts.tell_one(ended)),
+            }
+        })
+    }
+
     /// Returns true if the watch was cancelled. Code that stores notices can drop a notice whose
     /// watch was cancelled.
     pub fn is_cancelled(&self) -> bool {
@@ -106,6 +122,23 @@ impl Notice {
             quiet::drop(function);
         } else {
             let _ = quiet::call(|| function(ended));
+        }
+    }
+}
+
+/// A notice that was split into parts ([`Notice::split`]): the number of parts that were not told
+/// yet, and the original notice.
+struct Parts(Mutex<(usize, Option<Notice>)>);
+
+impl Parts {
+    /// Tells one of the parts. Each part is told at most once.
+    fn tell_one(&self, ended: Ended) {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.0 -= 1;
+        let whole = if parts.0 == 0 { parts.1.take() } else { None };
+        drop(parts);
+        if let Some(whole) = whole {
+            whole.tell(ended);
         }
     }
 }

@@ -43,12 +43,12 @@ impl<M: Send + 'static> Gauged<M> for Front<M> {
         sent.map_err(|SendError(held)| SendError(held.message))
     }
 
-    fn capacity(&self) -> usize {
-        self.room.capacity()
+    fn capacity(&self) -> Option<usize> {
+        Some(self.room.capacity())
     }
 
-    fn waiting(&self) -> usize {
-        self.room.taken()
+    fn waiting(&self) -> Option<usize> {
+        Some(self.room.taken())
     }
 
     fn dropped(&self) -> u64 {

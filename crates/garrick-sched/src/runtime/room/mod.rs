@@ -201,6 +201,16 @@ impl Room {
         usize::try_from(taken.wrapping_sub(handled) as isize).unwrap_or(0)
     }
 
+    /// Returns true if no place is free. The result may be outdated immediately.
+    pub(crate) fn is_full(&self) -> bool {
+        // Relaxed: a hint. The caller then tries to take a place.
+        let (taken, handled) = (
+            self.senders.taken.load(Relaxed),
+            self.keeper.handled.load(Relaxed),
+        );
+        self.free(taken, handled) == 0
+    }
+
     /// Returns the number of messages that were dropped because there was no room.
     pub fn dropped(&self) -> u64 {
         // Relaxed: as in `taken`.
