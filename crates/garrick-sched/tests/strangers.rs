@@ -64,9 +64,10 @@ fn a_stranger_gets_back_what_would_have_been_converted() {
     let stops = busy(&sponsor);
     text.send("one").unwrap();
     sponsor.begin_shutdown();
-    assert_eq!(text.send("three"), Err(SendError("three")));
+    let refused = text.send("three");
     stops.store(true, SeqCst);
     sponsor.wait();
+    assert_eq!(refused, Err(SendError("three")));
     assert_eq!((converted.load(SeqCst), handled.load(SeqCst)), (3, 1));
 }
 
