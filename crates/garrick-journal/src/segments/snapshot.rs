@@ -227,7 +227,7 @@ impl SegmentLog {
         let Some(number) = found.and_then(|found| found.snapshots.last()) else {
             return false;
         };
-        let file = self.files.open(&name_of(journal, *number));
+        let file = self.files.open_to_read(&name_of(journal, *number));
         let length = file.and_then(|file| file.length());
         length.map_or(true, |length| length > FEW_BYTES)
     }
