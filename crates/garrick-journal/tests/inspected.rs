@@ -1,4 +1,5 @@
-//! Logs that are opened for reading, without permission to write.
+//! Logs that are opened for reading: without permission to write, and while another process removes
+//! segments.
 #![forbid(unsafe_code)]
 
 use std::io::{self, ErrorKind};
@@ -95,4 +96,48 @@ fn a_log_is_inspected_without_permission_to_write() {
         let expected: Vec<_> = (1..=SEGMENTS).collect();
         assert_eq!(numbers(&mut log, journal), expected);
     }
+}
+
+#[test]
+fn many_segments_are_read_although_another_process_removes_them() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let (mut log, journal) = filled(&disk, SEGMENTS);
+    let (mut read, _) = Options::new().inspect(Arc::new(disk.clone())).unwrap();
+    assert!(log.compact(u64::MAX).unwrap().segments as u64 >= SEGMENTS - 1);
+    let expected: Vec<_> = (1..=SEGMENTS).collect();
+    assert_eq!(numbers(&mut read, journal), expected);
+}
+
+#[test]
+fn the_events_that_are_left_are_read_although_another_process_has_removed_others() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let (mut log, journal) = filled(&disk, SEGMENTS);
+    let (mut read, _) = Options::new().inspect(Arc::new(disk.clone())).unwrap();
+    let mut numbers = Vec::new();
+    let result = read.read(journal, 1, |event| {
+        // The first event of a segment that is closed again when the next one is read.
+        if event.number == 2 {
+            for number in [50, 60] {
+                let kind = EventKind::default();
+                log.save(journal, number, kind, b"state").unwrap();
+            }
+            log.compact(u64::MAX).unwrap();
+        }
+        numbers.push(event.number);
+    });
+    result.unwrap();
+    let expected: Vec<_> = [1, 2].into_iter().chain(51..=SEGMENTS).collect();
+    assert_eq!(numbers, expected);
+}
+
+#[test]
+fn a_missing_segment_is_an_error_for_the_process_that_has_the_log_open() {
+    let mut kit = Kit::new();
+    let disk = kit.disk();
+    let (mut log, journal) = filled(&disk, SEGMENTS);
+    disk.remove("0000000001.log").unwrap();
+    let error = log.read(journal, 1, |_| panic!("an event")).unwrap_err();
+    assert!(error.to_string().contains("0000000001.log"), "{error}");
 }

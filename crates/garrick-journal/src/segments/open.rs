@@ -221,7 +221,7 @@ pub(super) fn inspect(
 }
 
 /// Maximum number of times that a log is read while another process changes it.
-const READINGS_MAX: u32 = 8;
+pub(super) const READINGS_MAX: u32 = 8;
 
 /// Returns the numbers of the segments in a folder, in the order of the names of the files.
 fn segments_in(files: &dyn Files) -> Result<Vec<u32>, JournalError> {
