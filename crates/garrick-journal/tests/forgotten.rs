@@ -6,7 +6,7 @@ mod common;
 #[path = "common/count.rs"]
 mod count;
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use garrick_journal::{
@@ -21,6 +21,8 @@ use count::Count;
 struct Noted {
     log: MemoryLog,
     is_busy: Arc<AtomicBool>,
+    /// Number of calls of [`Log::forget`].
+    calls: Arc<AtomicUsize>,
     forgotten: Arc<Mutex<Vec<String>>>,
 }
 
@@ -38,6 +40,7 @@ impl Log for Noted {
     }
 
     fn forget(&self, name: &str) -> bool {
+        self.calls.fetch_add(1, Relaxed);
         let is_busy = self.is_busy.load(Relaxed);
         if !is_busy {
             self.forgotten.lock().unwrap().push(name.to_owned());
@@ -109,4 +112,29 @@ fn a_name_that_is_used_again_before_it_was_forgotten_is_kept() {
     kit.run();
     assert_eq!(*log.forgotten.lock().unwrap(), ["other"]);
     assert_eq!(kit.answer(again.ask(|reply| (1, reply))), Ok(1));
+}
+
+#[test]
+fn each_end_of_an_entity_asks_a_busy_log_at_most_once() {
+    const NAMES: usize = 200;
+    let mut kit = Kit::new();
+    let log = Noted::default();
+    let journal = Journal::new(kit.handle(), log.clone()).unwrap();
+    log.is_busy.store(true, Relaxed);
+    for number in 0..NAMES {
+        let count = journal.entity(number.to_string(), Count).unwrap();
+        drop(kit.spawn(count).unwrap());
+        kit.run();
+    }
+    let calls = log.calls.swap(0, Relaxed);
+    assert!(
+        (1..=NAMES).contains(&calls),
+        "{calls} calls for {NAMES} names"
+    );
+    log.is_busy.store(false, Relaxed);
+    let other = kit.spawn(journal.entity("other", Count).unwrap()).unwrap();
+    assert_eq!(kit.answer(other.ask(|reply| (1, reply))), Ok(1));
+    let expected: Vec<_> = (0..NAMES).map(|number| number.to_string()).collect();
+    assert_eq!(*log.forgotten.lock().unwrap(), expected);
+    assert_eq!(log.calls.load(Relaxed), NAMES);
 }
