@@ -121,8 +121,9 @@ impl DiskRule<'_> {
     }
 
     /// Makes syncs return an error with a probability of `per_mille` / 1000. When a sync fails,
-    /// only a part of the unsynced data becomes durable. As on Linux, programs can still read the
-    /// rest, but no later sync makes it durable.
+    /// only a part of the unsynced data becomes durable: the first bytes, or any of the blocks of
+    /// 512 bytes. As on Linux, programs can still read the rest, but no later sync makes it
+    /// durable.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
