@@ -283,6 +283,28 @@ fn a_full_channel_is_trouble_only_if_nothing_is_taken_from_it() {
 }
 
 #[test]
+fn a_pause_of_the_process_is_no_part_of_the_next_window() {
+    let (count, fill) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    for ms in (0..20_000).step_by(100) {
+        count.fetch_add(25, Relaxed);
+        tick(&mut sampler, ms);
+    }
+    fill.store(100, Relaxed);
+    assert_eq!(tick(&mut sampler, 20_000).edges[0].stalled_seconds, 0.0);
+    // The process was stopped for an hour, for example by SIGSTOP.
+    let woken = 3_620_000;
+    let stalled = tick(&mut sampler, woken).edges[0].stalled_seconds;
+    assert!(stalled < 0.001, "{stalled}");
+    for ms in (100..30_000).step_by(100) {
+        count.fetch_add(25, Relaxed);
+        let rate = tick(&mut sampler, woken + ms).edges[0].rate;
+        assert!((rate - 250.0).abs() < 1e-6, "{rate} after {ms} ms");
+    }
+}
+
+#[test]
 fn the_shares_of_a_stage_and_the_bottleneck_are_of_the_window() {
     let mut beat = 0;
     let mut sampler = sampler();

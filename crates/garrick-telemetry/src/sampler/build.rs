@@ -187,7 +187,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         alive: actors.alive,
         waiting: actors.waiting,
         longest: actors.longest,
-        growth: track.fills.slope(),
+        growth: track.fills.slope(at.pace),
         turn_seconds: estimated(actors.turn_seconds, &mut track.turn_times, at),
         wait_seconds: estimated(actors.wait_seconds, &mut track.waits, at),
         messages_by_kind: track.by_kind.push(at, &actors.messages_by_kind),
@@ -247,7 +247,7 @@ fn edge_of(
     at: At,
     scratch: &mut Vec<f64>,
 ) -> Edge {
-    let taken = track.messages.total();
+    let (taken, pause) = (track.messages.total(), track.messages.pause(at));
     track.messages.push(at.pace, at.now, channel.taken);
     let takes = track.messages.total() > taken;
     // Both ends are read while the channel is in use, so the difference may exceed the capacity.
@@ -257,7 +257,9 @@ fn edge_of(
     track.stalled = if takes || channel.closed || filled < FULL_MIN {
         None
     } else {
-        track.stalled.or(Some(at.now))
+        // While no sample was taken, the whole process may have been stopped.
+        let since = track.stalled.map(|since| since + pause);
+        since.or(Some(at.now))
     };
     let [fill_p80, fill_p95] = track.fills.percentiles([0.8, 0.95], scratch);
     Edge {
