@@ -16,12 +16,15 @@ use crate::snapshot::{
 };
 use crate::window::{At, Meter, Spread};
 
-use super::labels::Labels;
+use super::labels::{Labels, Scope};
 use super::track::{Track, Tracks};
 
 /// Maximum number of actors that a snapshot lists for each of three reasons: a long mailbox, an old
 /// message, or much busy time.
 const ACTORS_MAX: usize = 20;
+
+/// Scope of the labels of sponsors (sets of threads that run actors).
+pub(super) const SPONSORS: Scope<'static> = ("sponsor", "");
 
 /// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading, so that they
 /// need not be copied.
@@ -82,7 +85,7 @@ fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &m
         edge.label = labels.of(&edge.id, ("channel", ""), &name);
     }
     for sponsor in &mut snapshot.sponsors[first.2..] {
-        sponsor.label = labels.of(&sponsor.id, ("sponsor", ""), &sponsor.name);
+        sponsor.label = labels.of(&sponsor.id, SPONSORS, &sponsor.name);
     }
 }
 
