@@ -17,7 +17,7 @@ use crate::snapshot::{
 use crate::window::{At, Meter, Spread};
 
 use super::labels::{Labels, Scope};
-use super::track::{Track, Tracks};
+use super::track::{Track, Tracked, Tracks};
 
 /// Maximum number of actors that a snapshot lists for each of three reasons: a long mailbox, an old
 /// message, or much busy time.
@@ -44,24 +44,24 @@ pub(super) fn add(
     tracks.begin();
     let (nodes, edges) = (&mut snapshot.nodes, &mut snapshot.edges);
     for stage in reading.stages.drain(..) {
-        let track = tracks.of(&stage.id);
+        let track = tracks.of(Tracked::Stage, &stage.id);
         nodes.push(node_of_stage(source, stage, track, at));
     }
     for actors in reading.actors.drain(..) {
-        let track = tracks.of(&actors.id);
+        let track = tracks.of(Tracked::Actors, &actors.id);
         nodes.push(node_of_actors(source, actors, track, at));
     }
     for actor in reading.outstanding.drain(..) {
-        let track = tracks.of(&actor.id);
+        let track = tracks.of(Tracked::Actor, &actor.id);
         snapshot.actors.push(actor_of(source, actor, track, at));
     }
     let mut scratch = Vec::new();
     for channel in reading.channels.drain(..) {
-        let track = tracks.of(&channel.id);
+        let track = tracks.of(Tracked::Channel, &channel.id);
         edges.push(edge_of(source, channel, track, at, &mut scratch));
     }
     for sponsor in reading.sponsors.drain(..) {
-        let track = tracks.of(&sponsor.id);
+        let track = tracks.of(Tracked::Sponsor, &sponsor.id);
         let status = status_of(source, sponsor, track, at);
         snapshot.sponsors.push(status);
     }
