@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use garrick_telemetry::{
-    ActorsReading, ChannelReading, HeldReading, Level, Moment, Probe, Reading, Sampler, Settings,
-    Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
+    ActorsReading, Alert, ChannelReading, Edge, HeldReading, Level, Moment, Probe, Reading,
+    Sampler, Settings, Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
 };
 
 /// Returns the moment `ms` milliseconds after the start.
@@ -536,5 +536,43 @@ fn a_sample_with_many_alerts_takes_time_in_proportion_to_their_number() {
     assert!(
         many < 32 * few,
         "{few:?} for 500 alerts, {many:?} for 4,000"
+    );
+}
+
+/// Returns the shortest duration of an export of `count` channels and as many alerts.
+fn shortest_export_with_alerts(count: usize) -> Duration {
+    let mut snapshot = Snapshot::default();
+    for number in 0..count {
+        snapshot.edges.push(Edge {
+            id: format!("c{number}"),
+            ..Edge::default()
+        });
+        snapshot.alerts.push(Alert {
+            // Not the identifier of a channel.
+            on: format!("x{number}"),
+            probe: "busy".to_owned(),
+            level: Level::Warning,
+            ..Alert::default()
+        });
+    }
+    let export = |_| {
+        let began = Instant::now();
+        let text = metrics_text(&snapshot, "").text;
+        let lasted = began.elapsed();
+        let alerts = text.matches("garrick_alert_level{").count();
+        assert_eq!(alerts, count);
+        lasted
+    };
+    (0..5).map(export).min().expect("an export")
+}
+
+#[test]
+fn an_export_with_many_alerts_takes_time_in_proportion_to_their_number() {
+    let [few, many] = [2_000, 8 * 2_000].map(shortest_export_with_alerts);
+    // Far more than 8 times the shorter time, because the longer text fits into no cache. If each
+    // alert is compared with each channel, it is more than 100 times the shorter time.
+    assert!(
+        many < 64 * few,
+        "{few:?} for 2,000 alerts, {many:?} for 16,000"
     );
 }
