@@ -45,6 +45,24 @@ fn replacing_leaves_one_file() {
 }
 
 #[test]
+fn a_file_that_is_opened_to_read_cannot_be_written() {
+    let (path, folder) = empty("folder-read");
+    folder.create("log").unwrap().append(b"one").unwrap();
+    let mut permissions = fs::metadata(path.join("log")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(path.join("log"), permissions).unwrap();
+    assert_eq!(folder.read("log").unwrap(), b"one");
+    let mut file = folder.open_to_read("log").unwrap();
+    assert!(file.append(b"two").is_err());
+    assert!(file.set_length(0).is_err());
+    assert_eq!(file.read().unwrap(), b"one");
+    let missing = folder.open_to_read("missing").unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    let outside = folder.open_to_read("../log").unwrap_err();
+    assert_eq!(outside.kind(), ErrorKind::InvalidInput);
+}
+
+#[test]
 fn mistakes_have_kinds() {
     let (path, folder) = empty("folder-mistakes");
     folder.create("a").unwrap();

@@ -209,7 +209,8 @@ fn unknown(show: &Show) -> Ended {
 /// prints the reason why these events are missing.
 fn first(show: &Show, oldest: u64) -> u64 {
     let from = show.from.max(oldest);
-    if from > show.from {
+    // The first event has the number 1.
+    if from > show.from.max(1) {
         print(&format!(
             "The events before {from} are covered by a saved state."
         ));

@@ -88,6 +88,12 @@ fn a_log_is_listed_shown_verified_and_compacted() {
         shown,
         "2  1.2  7 bytes  \"paid in\"\n3  1.2  7 bytes  \"paid in\"\n"
     );
+    let all = said(&garrick("show", &place.0, &["account/1"]));
+    assert!(all.starts_with("1  1.2  7 bytes"), "{all}");
+    assert_eq!(
+        said(&garrick("show", &place.0, &["account/1", "--from", "0"])),
+        all
+    );
     let shown = said(&garrick("show", &place.0, &["account/2"]));
     assert!(shown.contains("2 bytes  00ff"), "{shown}");
     let verified = garrick("verify", &place.0, &[]);

@@ -151,9 +151,11 @@ pub trait Log: Send + Sync + 'static {
     ///
     /// # Errors
     /// Returns [`JournalError::TooLarge`] if the payloads have more than 256 MiB,
-    /// [`JournalError::Full`] if there is no space, and any I/O error. After an error other than
-    /// [`JournalError::Broken`], no event of the group is in the log, and the next group can be
-    /// appended.
+    /// [`JournalError::Full`] if there is no space, and any I/O error. A log may count up to 32
+    /// bytes more than the payload for each event: a [`SegmentLog`](crate::SegmentLog) counts 29.
+    ///
+    /// After an error other than [`JournalError::Broken`], no event of the group is in the log, and
+    /// the next group can be appended.
     fn append(&self, group: &Group) -> Result<Vec<Refused>, JournalError>;
 
     /// Returns the size limit of the events of one journal in a group, in bytes. A pipelined entity

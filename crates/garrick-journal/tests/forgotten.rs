@@ -3,22 +3,26 @@
 
 #[macro_use]
 mod common;
+#[path = "common/count.rs"]
+mod count;
 
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
-use garrick_actor::Reply;
 use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, JournalId, Log,
-    LogSample, MemoryLog, Refused, Start, Stored,
+    EventKind, Group, Journal, JournalError, JournalId, Log, LogSample, MemoryLog, Refused, Start,
 };
 use garrick_sim::testing::Kit;
+
+use count::Count;
 
 /// A log that records which names it has forgotten. It forgets none while it is busy.
 #[derive(Clone, Default)]
 struct Noted {
     log: MemoryLog,
     is_busy: Arc<AtomicBool>,
+    /// Number of calls of [`Log::forget`].
+    calls: Arc<AtomicUsize>,
     forgotten: Arc<Mutex<Vec<String>>>,
 }
 
@@ -36,6 +40,7 @@ impl Log for Noted {
     }
 
     fn forget(&self, name: &str) -> bool {
+        self.calls.fetch_add(1, Relaxed);
         let is_busy = self.is_busy.load(Relaxed);
         if !is_busy {
             self.forgotten.lock().unwrap().push(name.to_owned());
@@ -46,40 +51,6 @@ impl Log for Noted {
     passed_on!(log);
 }
 
-/// An event without content.
-struct Added;
-
-impl Stored for Added {
-    fn encode(&self, _: &mut Vec<u8>) -> EventKind {
-        EventKind::default()
-    }
-
-    fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self)
-    }
-}
-
-/// An actor that counts its events. A message adds one, if its flag is true.
-struct Count;
-
-impl DurableActor for Count {
-    type Msg = (bool, Reply<u64>);
-    type State = u64;
-    type Event = Added;
-    type Outcome = ();
-
-    fn decide(&self, count: &u64, (adds, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
-        if adds {
-            cx.record(Added);
-        }
-        reply.send(count + u64::from(adds));
-    }
-
-    fn apply(count: &mut u64, _: &Added) {
-        *count += 1;
-    }
-}
-
 #[test]
 fn names_without_events_are_forgotten_when_their_entities_end() {
     let mut kit = Kit::new();
@@ -87,7 +58,9 @@ fn names_without_events_are_forgotten_when_their_entities_end() {
     let journal = Journal::new(kit.handle(), log.clone()).unwrap();
     let ask = |kit: &mut Kit, name: &str, adds| {
         let count = kit.spawn(journal.entity(name, Count).unwrap()).unwrap();
-        let answer = kit.answer(count.ask(|reply| (adds, reply))).unwrap();
+        let answer = kit
+            .answer(count.ask(|reply| (u64::from(adds), reply)))
+            .unwrap();
         drop(count);
         kit.run();
         answer
@@ -113,7 +86,7 @@ fn names_without_events_are_forgotten_when_their_entities_end() {
     assert_eq!(forgotten(), ["one", "two"]);
     assert_eq!(ask(&mut kit, "four", false), 0);
     assert_eq!(forgotten(), ["four"]);
-    assert_eq!(kit.answer(three.ask(|reply| (true, reply))), Ok(1));
+    assert_eq!(kit.answer(three.ask(|reply| (1, reply))), Ok(1));
     assert!(forgotten().is_empty());
 }
 
@@ -138,5 +111,30 @@ fn a_name_that_is_used_again_before_it_was_forgotten_is_kept() {
     drop(other);
     kit.run();
     assert_eq!(*log.forgotten.lock().unwrap(), ["other"]);
-    assert_eq!(kit.answer(again.ask(|reply| (true, reply))), Ok(1));
+    assert_eq!(kit.answer(again.ask(|reply| (1, reply))), Ok(1));
+}
+
+#[test]
+fn each_end_of_an_entity_asks_a_busy_log_at_most_once() {
+    const NAMES: usize = 200;
+    let mut kit = Kit::new();
+    let log = Noted::default();
+    let journal = Journal::new(kit.handle(), log.clone()).unwrap();
+    log.is_busy.store(true, Relaxed);
+    for number in 0..NAMES {
+        let count = journal.entity(number.to_string(), Count).unwrap();
+        drop(kit.spawn(count).unwrap());
+        kit.run();
+    }
+    let calls = log.calls.swap(0, Relaxed);
+    assert!(
+        (1..=NAMES).contains(&calls),
+        "{calls} calls for {NAMES} names"
+    );
+    log.is_busy.store(false, Relaxed);
+    let other = kit.spawn(journal.entity("other", Count).unwrap()).unwrap();
+    assert_eq!(kit.answer(other.ask(|reply| (1, reply))), Ok(1));
+    let expected: Vec<_> = (0..NAMES).map(|number| number.to_string()).collect();
+    assert_eq!(*log.forgotten.lock().unwrap(), expected);
+    assert_eq!(log.calls.load(Relaxed), NAMES);
 }

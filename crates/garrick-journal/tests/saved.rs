@@ -9,31 +9,14 @@ use garrick_actor::files::Files;
 use garrick_actor::{Address, Reply};
 #[cfg(feature = "sqlite")]
 use garrick_journal::SqliteLog;
+use garrick_journal::conformance::sum::{Number, Sum};
 use garrick_journal::{
-    BoxError, Decide, Due, Durable, DurableActor, EventKind, Journal, JournalError, Keeper, Log,
-    MemoryLog, Options, Stored,
+    Decide, Due, Durable, Journal, JournalError, Keeper, Log, MemoryLog, Options,
 };
 use garrick_sim::testing::Kit;
 #[cfg(feature = "sqlite")]
 use garrick_testkit::Place;
 use garrick_testkit::silence_panics;
-
-const KIND: EventKind = EventKind { tag: 1, version: 1 };
-
-/// A number that is encoded in eight bytes.
-#[derive(Clone, Default)]
-struct Number(u64);
-
-impl Stored for Number {
-    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
-        bytes.extend(self.0.to_le_bytes());
-        KIND
-    }
-
-    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
-    }
-}
 
 /// A keeper of a number, with a reminder.
 struct Clock;
@@ -113,45 +96,6 @@ fn a_keeper_whose_turns_only_set_reminders_keeps_few_events() {
     kit.advance(Duration::from_secs(61));
     let rung = kit.facts(|facts| facts.seen::<&str>().len());
     assert!(rung > 0, "the reminder is there");
-}
-
-/// An actor that adds numbers. It cannot decode states from 15 on, and cannot save states from 100
-/// on.
-struct Sum;
-
-impl DurableActor for Sum {
-    type Msg = (u64, Reply<u64>);
-    type State = u64;
-    type Event = Number;
-    type Outcome = ();
-
-    fn decide(&self, sum: &u64, (number, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
-        if number > 0 {
-            cx.record(Number(number));
-        }
-        reply.send(sum + number);
-    }
-
-    fn apply(sum: &mut u64, Number(number): &Number) {
-        *sum += number;
-    }
-
-    const SAVE_EVERY: u64 = 10;
-
-    fn save(sum: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
-        assert!(*sum < 100, "it is too large");
-        bytes.extend(sum.to_le_bytes());
-        Some(KIND)
-    }
-
-    fn load(_: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
-        let Number(sum) = Number::decode(KIND, bytes)?;
-        if sum < 15 {
-            Ok(sum)
-        } else {
-            Err("a later version has saved it".into())
-        }
-    }
 }
 
 /// Opens a log again and again, whose newest saved state cannot be decoded.

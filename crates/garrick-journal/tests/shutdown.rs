@@ -3,18 +3,21 @@
 
 #[macro_use]
 mod common;
+#[path = "common/count.rs"]
+mod count;
 
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Instant;
 
-use garrick_actor::{Reply, System};
+use garrick_actor::System;
 use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, JournalId, Log,
-    LogSample, MemoryLog, Refused, Start, Stored,
+    EventKind, Group, Journal, JournalError, JournalId, Log, LogSample, MemoryLog, Refused, Start,
 };
 use garrick_testkit::{HANGS_AFTER, wait};
+
+use count::Count;
 
 /// Number of entities whose states are due.
 const ENTITIES: usize = 100;
@@ -42,50 +45,6 @@ impl Log for Gated {
     }
 
     passed_on!(log);
-}
-
-/// An event without content.
-struct Added;
-
-impl Stored for Added {
-    fn encode(&self, _: &mut Vec<u8>) -> EventKind {
-        EventKind::default()
-    }
-
-    fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self)
-    }
-}
-
-/// An actor that counts its events, and saves its state after each ten of them. A message adds as
-/// many events as it says.
-struct Count;
-
-impl DurableActor for Count {
-    type Msg = (u64, Reply<u64>);
-    type State = u64;
-    type Event = Added;
-    type Outcome = ();
-
-    fn decide(&self, count: &u64, (adds, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
-        (0..adds).for_each(|_| cx.record(Added));
-        reply.send(count + adds);
-    }
-
-    fn apply(count: &mut u64, _: &Added) {
-        *count += 1;
-    }
-
-    const SAVE_EVERY: u64 = 10;
-
-    fn save(count: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
-        bytes.extend(count.to_le_bytes());
-        Some(EventKind::default())
-    }
-
-    fn load(_: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
-        Ok(u64::from_le_bytes(bytes.try_into()?))
-    }
 }
 
 fn name(number: usize) -> String {

@@ -1,15 +1,18 @@
 //! States of many entities that are due at the same time are saved between later groups.
 #![forbid(unsafe_code)]
 
+#[path = "common/count.rs"]
+mod count;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use garrick_actor::Reply;
 use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, JournalId, Log,
-    LogSample, MemoryLog, Refused, Start, Stored,
+    EventKind, Group, Journal, JournalError, JournalId, Log, LogSample, MemoryLog, Refused, Start,
 };
 use garrick_sim::testing::Kit;
+
+use count::Count;
 
 /// An operation of a log that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,49 +79,6 @@ impl Log for Noted {
     }
 }
 
-/// An event without content.
-struct Added;
-
-impl Stored for Added {
-    fn encode(&self, _: &mut Vec<u8>) -> EventKind {
-        EventKind::default()
-    }
-
-    fn decode(_: EventKind, _: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self)
-    }
-}
-
-/// An actor that counts its events, and saves its state after each ten of them.
-struct Count;
-
-impl DurableActor for Count {
-    type Msg = Reply<u64>;
-    type State = u64;
-    type Event = Added;
-    type Outcome = ();
-
-    fn decide(&self, count: &u64, reply: Reply<u64>, cx: &mut Decide<'_, '_, Self>) {
-        cx.record(Added);
-        reply.send(count + 1);
-    }
-
-    fn apply(count: &mut u64, _: &Added) {
-        *count += 1;
-    }
-
-    const SAVE_EVERY: u64 = 10;
-
-    fn save(count: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
-        bytes.extend(count.to_le_bytes());
-        Some(EventKind::default())
-    }
-
-    fn load(_: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
-        Ok(u64::from_le_bytes(bytes.try_into()?))
-    }
-}
-
 /// Lets this number of entities handle this number of messages each, and returns what was written.
 fn written_by(entities: usize, messages: u64) -> Vec<Written> {
     let mut kit = Kit::new();
@@ -132,7 +92,7 @@ fn written_by(entities: usize, messages: u64) -> Vec<Written> {
     let counts: Vec<_> = (0..entities).map(spawn).collect();
     let mut asked = Vec::new();
     for _ in 0..messages {
-        asked.extend(counts.iter().map(|count| count.ask(|reply| reply)));
+        asked.extend(counts.iter().map(|count| count.ask(|reply| (1, reply))));
     }
     kit.run();
     for ask in asked {

@@ -64,6 +64,16 @@ impl LetterReason {
     }
 }
 
+/// Names that can stand for all types or kinds that are counted together.
+const OTHERS: [&str; 2] = ["others", "others that are counted together"];
+
+/// Returns a name for all types or kinds that are counted together. A type can have any name, so
+/// this is a name for which `is_taken` returns false, if possible.
+pub(crate) fn name_of_others(is_taken: impl Fn(&str) -> bool) -> &'static str {
+    let free = OTHERS.into_iter().find(|name| !is_taken(name));
+    free.unwrap_or(OTHERS[0])
+}
+
 /// The number of dead letters for one type of receiver and one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -165,7 +175,9 @@ impl Letters {
                 place.add_to(name, &mut samples);
             }
         }
-        self.others.add_to("others", &mut samples);
+        let is_taken = |name: &str| samples.iter().any(|sample| sample.name == name);
+        let others = name_of_others(is_taken);
+        self.others.add_to(others, &mut samples);
         samples.sort_unstable_by_key(|sample| (sample.name, sample.reason));
         samples
     }
@@ -231,6 +243,16 @@ mod tests {
                 add::<{ $tens * 10 + 9 }>($letters);
             )*
         };
+    }
+
+    #[test]
+    fn a_type_may_have_the_name_of_the_others() {
+        let letters = Letters::default();
+        letters.add(|| "others", LetterReason::Full, 1);
+        letters.others.add(LetterReason::Full, 2);
+        let samples = letters.sample();
+        let counts: Vec<_> = samples.iter().map(|one| (one.name, one.count)).collect();
+        assert_eq!(counts, [("others", 1), (OTHERS[1], 2)]);
     }
 
     #[test]

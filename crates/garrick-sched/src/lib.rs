@@ -96,7 +96,7 @@ pub use {
 #[cfg(feature = "sim")]
 #[doc(hidden)]
 pub use {
-    hooks::CHOSEN_FAILURE,
+    hooks::{CHOSEN_FAILURE, break_turn_off},
     names::TaskName,
     note::{Note, observe},
     runtime::simulation::{Birth, Choice, Circumstances, Fate, Sent, Simulation, Stepped},

@@ -3,7 +3,7 @@
 //! ```text
 //!   sampler --publish--> [ newest frame ] --watched by--> event streams
 //!                                         --read by-----> requests, exports
-//!                        [ 256 transitions ] --read by--> event streams
+//!                        [ transitions of 256 samples ] --read by--> event streams
 //! ```
 //!
 //! A *frame* is a snapshot with its cached renderings. The hub keeps only the newest frame, and has
@@ -27,8 +27,13 @@ use crate::render::prometheus::{self, Format};
 use crate::snapshot::Snapshot;
 use crate::trouble::SharedBook;
 
-/// Maximum number of alert changes that a [`Hub`] keeps, so that event streams can still send them.
-const TRANSITIONS_MAX: usize = 256;
+/// Maximum number of samples whose alert changes a [`Hub`] keeps, so that event streams can still
+/// send them. Samples without an alert change do not count.
+const SAMPLES_MAX: usize = 256;
+
+/// Maximum number of alert changes that a [`Hub`] keeps. If the newest sample alone has more, all
+/// of its changes are kept.
+const TRANSITIONS_MAX: usize = 16_384;
 
 /// Bytes that many streams can share.
 pub(crate) type Bytes = axum::body::Bytes;
@@ -121,6 +126,9 @@ struct Log {
     first: u64,
     /// The latest alert changes, each as a server-sent event.
     kept: VecDeque<Bytes>,
+    /// Numbers of kept alert changes of each sample that has some, the oldest sample first. The
+    /// changes of a sample are kept or dropped together.
+    samples: VecDeque<usize>,
 }
 
 /// Counters of a [`Hub`], for `/health` and tests. Only the server's thread writes them.
@@ -244,16 +252,24 @@ impl Hub {
 }
 
 impl Log {
+    /// Adds the alert changes of a sample. Drops those of the oldest samples if there are too many.
     fn add(&mut self, transitions: &[Transition]) {
+        if transitions.is_empty() {
+            return;
+        }
+        self.samples.push_back(transitions.len());
         for transition in transitions {
             let mut event = b"event: alert\ndata: ".to_vec();
             event.extend_from_slice(&to_json(transition));
             event.extend_from_slice(b"\n\n");
-            if self.kept.len() == TRANSITIONS_MAX {
-                self.kept.pop_front();
-                self.first += 1;
-            }
             self.kept.push_back(event.into());
+        }
+        while self.samples.len() > SAMPLES_MAX
+            || self.kept.len() > TRANSITIONS_MAX && self.samples.len() > 1
+        {
+            let oldest = self.samples.pop_front().unwrap_or_default();
+            self.kept.drain(..oldest);
+            self.first += oldest as u64;
         }
     }
 
@@ -322,10 +338,33 @@ mod tests {
         for _ in 0..1000 {
             hub.publish(Snapshot::default(), &one);
         }
-        assert_eq!(hub.transitions_since(0).0.len(), TRANSITIONS_MAX);
+        assert_eq!(hub.transitions_since(0).0.len(), SAMPLES_MAX);
         let (late, end) = hub.transitions_since(999);
         assert_eq!((late.len(), end), (2, 1001));
         assert!(hub.transitions_since(u64::MAX).0.is_empty());
+    }
+
+    #[test]
+    fn many_transitions_of_one_sample_are_kept() {
+        let hub = hub();
+        let many = vec![Transition::default(); 1000];
+        hub.publish(Snapshot::default(), &many);
+        for _ in 0..10 {
+            hub.publish(Snapshot::default(), &many[..1]);
+            hub.publish(Snapshot::default(), &[]);
+        }
+        let (kept, end) = hub.transitions_since(0);
+        assert_eq!((kept.len(), end), (1010, 1010));
+        // Only whole samples are dropped, and never the newest one.
+        for _ in 0..20 {
+            hub.publish(Snapshot::default(), &many);
+        }
+        let (kept, end) = hub.transitions_since(0);
+        assert_eq!((kept.len(), end), (16_000, 21_010));
+        let most = vec![Transition::default(); TRANSITIONS_MAX + 1];
+        hub.publish(Snapshot::default(), &most);
+        let (kept, end) = hub.transitions_since(21_010);
+        assert_eq!((kept.len(), end), (most.len(), 21_010 + most.len() as u64));
     }
 
     #[test]

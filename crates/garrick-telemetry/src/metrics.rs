@@ -8,6 +8,7 @@
 //! kind. `local` identifies a node of a cluster in this process. `local` with `peer` identifies a
 //! member or the link to it, and `local` with `kind` identifies a kind of entities.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use crate::alert::LONG_TURN_SECONDS;
@@ -238,12 +239,18 @@ pub(crate) const FAMILIES: &[Family] = &[
     counter("garrick_metrics_refused", "Uses of the program's own metrics that were refused. The reason is: series (too many), name (bad or reserved), kind (the name belongs to another kind of metric), or labels (too many, or a bad name).", Read::Refused),
 ];
 
-/// A snapshot, and an index of its nodes by their identifiers.
+/// A snapshot, and indices of its items by their identifiers.
 #[derive(Debug)]
 pub(crate) struct Exported<'a> {
     pub(crate) snapshot: &'a Snapshot,
     nodes: HashMap<&'a str, &'a Node>,
+    /// The kind, the place and the label of each item. Created for the first alert, because most
+    /// snapshots have no alert.
+    items: OnceCell<HashMap<&'a str, Item<'a>>>,
 }
+
+/// The kind, the place and the label of an item that an alert can be about.
+type Item<'a> = [&'a str; 3];
 
 impl<'a> Exported<'a> {
     /// Prepares the values of `snapshot` for export.
@@ -252,6 +259,7 @@ impl<'a> Exported<'a> {
         Self {
             snapshot,
             nodes: nodes.collect(),
+            items: OnceCell::new(),
         }
     }
 
@@ -272,29 +280,9 @@ impl<'a> Exported<'a> {
     /// Returns the labels of an alert: the kind, place and label of the item that the alert is
     /// about, and the name of the value that is beyond a threshold.
     fn alert_labels(&self, alert: &'a Alert) -> Labels<'a> {
-        let edges = || self.snapshot.edges.iter().find(|edge| edge.id == alert.on);
-        let sponsors = || self.snapshot.sponsors.iter().find(|s| s.id == alert.on);
-        let journals = || self.snapshot.journals.iter().find(|j| j.id == alert.on);
-        let members = || self.snapshot.members.iter().find(|m| m.id == alert.on);
-        let links = || self.snapshot.links.iter().find(|l| l.id == alert.on);
-        let kinds = || self.snapshot.kinds.iter().find(|k| k.id == alert.on);
-        let (kind, place, on) = if let Some(node) = self.nodes.get(&*alert.on) {
-            ("node", &*node.place, &node.label)
-        } else if let Some(edge) = edges() {
-            ("channel", "", &edge.label)
-        } else if let Some(sponsor) = sponsors() {
-            ("sponsor", "", &sponsor.label)
-        } else if let Some(journal) = journals() {
-            ("journal", "", &journal.label)
-        } else if let Some(member) = members() {
-            ("member", &*member.local, &member.label)
-        } else if let Some(link) = links() {
-            ("link", &*link.local, &link.label)
-        } else if let Some(kind) = kinds() {
-            ("entities", &*kind.local, &kind.label)
-        } else {
-            ("process", "", &self.snapshot.process.name)
-        };
+        let process = ["process", "", &self.snapshot.process.name];
+        let items = self.items.get_or_init(|| items_of(self.snapshot));
+        let [kind, place, on] = items.get(&*alert.on).copied().unwrap_or(process);
         vec![
             ("kind", kind),
             ("place", place),
@@ -302,6 +290,37 @@ impl<'a> Exported<'a> {
             ("probe", &*alert.probe),
         ]
     }
+}
+
+/// Returns the kind, the place and the label of each item of a snapshot, by its identifier.
+fn items_of<'a>(snapshot: &'a Snapshot) -> HashMap<&'a str, Item<'a>> {
+    let mut items = HashMap::new();
+    // If a source has reported two items with one identifier, the first one counts.
+    let mut add = |id: &'a str, item: Item<'a>| {
+        items.entry(id).or_insert(item);
+    };
+    for node in &snapshot.nodes {
+        add(&node.id, ["node", &node.place, &node.label]);
+    }
+    for edge in &snapshot.edges {
+        add(&edge.id, ["channel", "", &edge.label]);
+    }
+    for sponsor in &snapshot.sponsors {
+        add(&sponsor.id, ["sponsor", "", &sponsor.label]);
+    }
+    for journal in &snapshot.journals {
+        add(&journal.id, ["journal", "", &journal.label]);
+    }
+    for member in &snapshot.members {
+        add(&member.id, ["member", &member.local, &member.label]);
+    }
+    for link in &snapshot.links {
+        add(&link.id, ["link", &link.local, &link.label]);
+    }
+    for kind in &snapshot.kinds {
+        add(&kind.id, ["entities", &kind.local, &kind.label]);
+    }
+    items
 }
 
 impl Family {
@@ -470,6 +489,61 @@ mod tests {
         let labels =
             r#"[("kind", "node"), ("place", "team"), ("on", "reader"), ("probe", "busy")]"#;
         assert_eq!(found, [(labels.to_owned(), 2.0)]);
+    }
+
+    #[test]
+    fn an_alert_has_the_labels_of_its_item() {
+        let mut snapshot = Snapshot::default();
+        snapshot.process.name = "shop".to_owned();
+        macro_rules! add {
+            ($items:ident: $item:ident { $($field:ident),* }, $id:literal) => {
+                snapshot.$items.push($item {
+                    id: $id.to_owned(),
+                    label: format!("label of {}", $id),
+                    $($field: format!("{} of {}", stringify!($field), $id),)*
+                    ..$item::default()
+                })
+            };
+        }
+        add!(nodes: Node { place }, "n");
+        add!(edges: Edge {}, "e");
+        add!(sponsors: SponsorStatus {}, "s");
+        add!(journals: JournalStatus {}, "j");
+        add!(members: MemberStatus { local }, "m");
+        add!(links: LinkStatus { local }, "l");
+        add!(kinds: KindStatus { local }, "k");
+        // A second item with an identifier that is taken.
+        add!(kinds: KindStatus { local }, "n");
+        let expected = [
+            ("n", "node", "place of n"),
+            ("e", "channel", ""),
+            ("s", "sponsor", ""),
+            ("j", "journal", ""),
+            ("m", "member", "local of m"),
+            ("l", "link", "local of l"),
+            ("k", "entities", "local of k"),
+            ("process", "process", ""),
+        ];
+        let alert = |on: &str| Alert {
+            on: on.to_owned(),
+            probe: "busy".to_owned(),
+            ..Alert::default()
+        };
+        snapshot.alerts = expected.iter().map(|(on, ..)| alert(on)).collect();
+        let exported = Exported::new(&snapshot);
+        for (alert, (on, kind, place)) in snapshot.alerts.iter().zip(expected) {
+            let label = match on {
+                "process" => "shop".to_owned(),
+                on => format!("label of {on}"),
+            };
+            let labels = [
+                ("kind", kind),
+                ("place", place),
+                ("on", &label),
+                ("probe", "busy"),
+            ];
+            assert_eq!(exported.alert_labels(alert), labels);
+        }
     }
 
     #[test]

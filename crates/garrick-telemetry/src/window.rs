@@ -76,13 +76,26 @@ impl<T: Copy> Recent<T> {
             self.points.push_back((now, value));
         }
     }
+
+    /// Returns the value, with its time, from which a growth until `now` is computed: the oldest
+    /// one. If no sample was taken for longer than the window after the oldest value, for example
+    /// because the process was stopped or the machine was asleep, returns the first value after
+    /// this pause, unless it is the value at `now`. So a pause does not make the growth of the
+    /// whole next window seem small.
+    fn base(&self, pace: Pace, now: Nanos) -> Option<(Nanos, T)> {
+        let oldest = *self.points.front()?;
+        let next = self.points.get(1).copied();
+        let after_pause = next.filter(|next| next.0 - oldest.0 > pace.window && next.0 < now);
+        Some(after_pause.unwrap_or(oldest))
+    }
 }
 
 impl Recent<f64> {
     /// Returns the growth per second from the oldest value to the newest one. Returns `None` if
     /// there are fewer than two values.
-    pub(crate) fn slope(&self) -> Option<f64> {
-        let (oldest, newest) = (self.points.front()?, self.points.back()?);
+    pub(crate) fn slope(&self, pace: Pace) -> Option<f64> {
+        let newest = self.points.back()?;
+        let oldest = self.base(pace, newest.0)?;
         let seconds = newest.0.checked_sub(oldest.0).filter(|&nanos| nanos > 0)? as f64 / 1e9;
         Some((newest.1 - oldest.1) / seconds)
     }
@@ -121,12 +134,20 @@ impl Meter {
     pub(crate) fn push(&mut self, pace: Pace, now: Nanos, count: u64) {
         self.total = self.total.max(count);
         self.recent.push(pace, now, self.total);
-        let oldest = self.recent.points.front().copied();
+        let oldest = self.recent.base(pace, now);
         let Some((then, before)) = oldest.filter(|point| point.0 < now) else {
             return;
         };
         let seconds = (now - then) as f64 / 1e9;
         self.rate = Some((self.total - before) as f64 / seconds);
+    }
+
+    /// Returns the time since the latest recorded count if no sample was taken for longer than the
+    /// window, and otherwise 0. Call this before the count of the current sample is recorded.
+    pub(crate) fn pause(&self, at: At) -> Nanos {
+        let latest = self.recent.points.back();
+        let since = latest.map_or(0, |latest| at.now.saturating_sub(latest.0));
+        if since > at.pace.window { since } else { 0 }
     }
 
     pub(crate) fn total(&self) -> u64 {
@@ -229,6 +250,34 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_is_right_again_after_a_pause() {
+        let pace = Pace::new(10 * SECOND);
+        let (mut meter, mut waiting) = (Meter::default(), Recent::default());
+        meter.push(pace, 0, 0);
+        waiting.push(pace, 0, 0.0);
+        let mut look = |now, count: u64| {
+            meter.push(pace, now, count);
+            waiting.push(pace, now, count as f64);
+            let rate = meter.rate().expect("not the first look");
+            assert!((rate - waiting.slope(pace).expect("two looks")).abs() < 1e-9);
+            (rate, meter.growth(At { pace, now }))
+        };
+        for tick in 1..=200 {
+            look(tick * SECOND / 10, tick * 100);
+        }
+        // The process was stopped for an hour.
+        let woken = 3_620 * SECOND;
+        let (rate, growth) = look(woken, 20_100);
+        assert!(rate < 1.0, "{rate}: the average of the hour");
+        assert_eq!(growth, 100);
+        for tick in 1..=300 {
+            let (rate, growth) = look(woken + tick * SECOND / 10, 20_100 + tick * 100);
+            assert!((rate - 1_000.0).abs() < 1e-6, "{rate}");
+            assert!((100..=10_200).contains(&growth), "{growth}");
+        }
+    }
+
+    #[test]
     fn two_looks_at_one_moment_divide_by_nothing() {
         let pace = Pace::new(SECOND);
         let mut meter = Meter::default();
@@ -289,7 +338,7 @@ mod tests {
         let pace = Pace::new(10 * SECOND);
         let mut recent = Recent::default();
         recent.push(pace, 0, 1_000.0);
-        assert_eq!(recent.slope(), None);
+        assert_eq!(recent.slope(pace), None);
         for tick in 1..=300 {
             let value = if tick <= 150 {
                 1_000.0
@@ -298,7 +347,7 @@ mod tests {
             };
             recent.push(pace, tick as Nanos * SECOND / 10, value);
         }
-        let slope = recent.slope().expect("many looks");
+        let slope = recent.slope(pace).expect("many looks");
         assert!((slope + 10.0).abs() < 0.01, "{slope}");
     }
 

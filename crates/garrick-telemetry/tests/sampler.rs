@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use garrick_telemetry::{
-    ActorsReading, ChannelReading, HeldReading, Level, Moment, Probe, Reading, Sampler, Settings,
-    Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
+    ActorsReading, Alert, ChannelReading, Edge, HeldReading, Level, Moment, Probe, Reading,
+    Sampler, Settings, Snapshot, SponsorReading, StageReading, Threshold, metrics_text,
 };
 
 /// Returns the moment `ms` milliseconds after the start.
@@ -283,6 +283,28 @@ fn a_full_channel_is_trouble_only_if_nothing_is_taken_from_it() {
 }
 
 #[test]
+fn a_pause_of_the_process_is_no_part_of_the_next_window() {
+    let (count, fill) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let mut sampler = sampler();
+    sampler.watch(channel(&count, &fill));
+    for ms in (0..20_000).step_by(100) {
+        count.fetch_add(25, Relaxed);
+        tick(&mut sampler, ms);
+    }
+    fill.store(100, Relaxed);
+    assert_eq!(tick(&mut sampler, 20_000).edges[0].stalled_seconds, 0.0);
+    // The process was stopped for an hour, for example by SIGSTOP.
+    let woken = 3_620_000;
+    let stalled = tick(&mut sampler, woken).edges[0].stalled_seconds;
+    assert!(stalled < 0.001, "{stalled}");
+    for ms in (100..30_000).step_by(100) {
+        count.fetch_add(25, Relaxed);
+        let rate = tick(&mut sampler, woken + ms).edges[0].rate;
+        assert!((rate - 250.0).abs() < 1e-6, "{rate} after {ms} ms");
+    }
+}
+
+#[test]
 fn the_shares_of_a_stage_and_the_bottleneck_are_of_the_window() {
     let mut beat = 0;
     let mut sampler = sampler();
@@ -514,5 +536,43 @@ fn a_sample_with_many_alerts_takes_time_in_proportion_to_their_number() {
     assert!(
         many < 32 * few,
         "{few:?} for 500 alerts, {many:?} for 4,000"
+    );
+}
+
+/// Returns the shortest duration of an export of `count` channels and as many alerts.
+fn shortest_export_with_alerts(count: usize) -> Duration {
+    let mut snapshot = Snapshot::default();
+    for number in 0..count {
+        snapshot.edges.push(Edge {
+            id: format!("c{number}"),
+            ..Edge::default()
+        });
+        snapshot.alerts.push(Alert {
+            // Not the identifier of a channel.
+            on: format!("x{number}"),
+            probe: "busy".to_owned(),
+            level: Level::Warning,
+            ..Alert::default()
+        });
+    }
+    let export = |_| {
+        let began = Instant::now();
+        let text = metrics_text(&snapshot, "").text;
+        let lasted = began.elapsed();
+        let alerts = text.matches("garrick_alert_level{").count();
+        assert_eq!(alerts, count);
+        lasted
+    };
+    (0..5).map(export).min().expect("an export")
+}
+
+#[test]
+fn an_export_with_many_alerts_takes_time_in_proportion_to_their_number() {
+    let [few, many] = [2_000, 8 * 2_000].map(shortest_export_with_alerts);
+    // Far more than 8 times the shorter time, because the longer text fits into no cache. If each
+    // alert is compared with each channel, it is more than 100 times the shorter time.
+    assert!(
+        many < 64 * few,
+        "{few:?} for 2,000 alerts, {many:?} for 16,000"
     );
 }

@@ -10,7 +10,7 @@ use common::{anywhere, start};
 use garrick_actor::supervise::{Strategy, Supervisor};
 use garrick_actor::{Actor, Context, Next, Reply, System, behavior};
 use garrick_flow::{Graph, Slots, stages};
-use garrick_telemetry::{Node, NodeKind, Snapshot, State};
+use garrick_telemetry::{Moment, Node, NodeKind, Sampler, Settings, Snapshot, State};
 
 #[test]
 fn a_pipeline_is_seen_with_its_stages_and_channels() {
@@ -46,6 +46,52 @@ fn a_pipeline_is_seen_with_its_stages_and_channels() {
     assert_eq!(edge.from.as_ref(), Some(&seen.nodes[0].id));
     assert_eq!(edge.to.as_ref(), Some(&seen.nodes[1].id));
     assert!(edge.batches.counts.iter().sum::<u64>() > 0);
+}
+
+/// An actor whose type has a name that telemetry uses itself.
+struct Named<const NAME: usize>;
+
+const NAMES: [&str; 3] = ["sponsor", "=sponsor", "others"];
+
+impl<const NAME: usize> Actor for Named<NAME> {
+    type Msg = ();
+    type Outcome = ();
+
+    fn receive(&mut self, (): (), _: &mut Context<'_, ()>) {}
+
+    fn name() -> &'static str {
+        NAMES[NAME]
+    }
+}
+
+#[test]
+fn actors_can_have_names_that_telemetry_uses() {
+    let local = System::builder().name("shop").probes(true).local();
+    let local = local.expect("threads");
+    let mut sampler = Sampler::new(Settings::default()).expect("valid settings");
+    sampler.watch(local.handle());
+    let (one, two) = (local.spawn(Named::<0>), local.spawn(Named::<1>));
+    let three = local.spawn(Named::<2>);
+    for (count, actor) in [(1, &one), (2, &two), (3, &three)] {
+        (0..count).for_each(|_| actor.send(()).expect("the actor is there"));
+    }
+    local.run();
+    let moment = |seconds| Moment {
+        uptime: Duration::from_secs(seconds),
+        unix_ms: seconds * 1000,
+    };
+    sampler.tick(moment(1));
+    let seen = sampler.tick(moment(2)).0;
+    let nodes = seen.nodes.iter().map(|node| (&*node.label, node.messages));
+    let mut nodes: Vec<_> = nodes.collect();
+    nodes.sort_unstable();
+    // With the turns in which they have started.
+    assert_eq!(nodes, [("=sponsor", 3), ("others", 4), ("sponsor", 2)]);
+    let sponsor = &seen.sponsors[0];
+    assert_eq!((&*sponsor.label, sponsor.turns), ("shop", 9));
+    let ids = seen.nodes.iter().map(|node| &node.id).chain([&sponsor.id]);
+    let ids: std::collections::BTreeSet<_> = ids.collect();
+    assert_eq!(ids.len(), 4, "{ids:?}");
 }
 
 #[test]

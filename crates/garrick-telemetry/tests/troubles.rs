@@ -9,7 +9,7 @@ use common::{anywhere, get, start};
 use garrick_actor::supervise::{Decision, Strategy, Supervisor};
 use garrick_actor::{Actor, Address, Context, Local, Next, System, behavior};
 use garrick_telemetry::{
-    ChildStatus, Effect, IntoSource, Level, Moment, Node, Sampler, Settings, Snapshot,
+    ChildStatus, Effect, IntoSource, Level, Moment, Node, Sampler, Settings, Snapshot, metrics_text,
 };
 use garrick_testkit::{ByHand, fail, silence_panics};
 
@@ -245,6 +245,41 @@ fn dead_letters_are_exported_by_type_and_reason() {
         .collect();
     assert_eq!(found, [("Teller", "stopped", 2), ("Teller", "failed", 1)]);
     assert_eq!(seen.sponsors[0].dead_letters, 3);
+}
+
+#[test]
+fn dead_letters_of_systems_with_one_name_are_counted_separately() {
+    let (mut bank, other) = (Bank::new(), Bank::new());
+    let id = bank.sampler.watch(other.local.handle().into_source());
+    for (local, letters) in [(&bank.local, 2), (&other.local, 5)] {
+        let stops = local.spawn(Teller);
+        stops.send(Do::Stop).expect("the teller lives");
+        (0..letters).for_each(|_| stops.send(Do::Work).expect("the teller lives"));
+        local.run();
+    }
+    let exported = |seen: &Snapshot| {
+        let text = metrics_text(seen, "").text;
+        let lines = text.lines();
+        let lines = lines.filter(|line| line.starts_with("garrick_dead_letters_total{"));
+        let values = lines.map(|line| {
+            let (labels, value) = line.split_once("} ").expect("a sample");
+            let (_, place) = labels.split_once("place=\"").expect("a place");
+            let (place, _) = place.split_once('"').expect("the end of a label");
+            (place.to_owned(), value.to_owned())
+        });
+        values.collect::<Vec<_>>()
+    };
+    let of = |place: &str, count: &str| (place.to_owned(), count.to_owned());
+    let seen = bank.look(SECOND);
+    assert_eq!(exported(&seen), [of("shop", "2"), of("shop#2", "5")]);
+    let labels: Vec<_> = seen
+        .sponsors
+        .iter()
+        .map(|sponsor| &*sponsor.label)
+        .collect();
+    assert_eq!(labels, ["shop", "shop#2"]);
+    bank.sampler.forget(id);
+    assert_eq!(exported(&bank.look(SECOND)), [of("shop", "2")]);
 }
 
 #[test]

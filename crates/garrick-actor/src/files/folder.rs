@@ -168,6 +168,11 @@ impl Files for Folder {
         Ok(Box::new(Open(file)))
     }
 
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn File>> {
+        let file = fs::File::open(self.path_of(name)?)?;
+        Ok(Box::new(Open(file)))
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         fs::rename(self.path_of(from)?, self.path_of(to)?)
     }

@@ -75,6 +75,16 @@ pub trait Files: Debug + Send + Sync {
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
     fn open(&self, name: &str) -> io::Result<Box<dyn File>>;
 
+    /// Opens a file for reading. Unlike [`Files::open`], this method needs no permission to write
+    /// the file. Methods of the file that write may return an error. The default implementation
+    /// calls [`Files::open`].
+    ///
+    /// # Errors
+    /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn File>> {
+        self.open(name)
+    }
+
     /// Renames a file from `from` to `to`. If there already is a file with the name `to`, replaces
     /// it. Open files remain usable.
     ///
@@ -115,7 +125,7 @@ pub trait Files: Debug + Send + Sync {
     /// # Errors
     /// Returns [`NotFound`](io::ErrorKind::NotFound) if there is no file with this name.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
-        self.open(name)?.read()
+        self.open_to_read(name)?.read()
     }
 
     /// Replaces the content of a file, or creates the file. After a crash, the file has either the

@@ -2,11 +2,9 @@
 
 use std::thread;
 
-use garrick_actor::Reply;
 use garrick_cluster::nats::NatsLogOptions;
-use garrick_journal::{
-    BoxError, Decide, DurableActor, EventKind, Group, Journal, JournalError, Log, Stored,
-};
+use garrick_journal::conformance::sum::Sum;
+use garrick_journal::{Group, Journal, JournalError, Log};
 use garrick_sim::testing::Kit;
 
 use crate::events::{STATE, append, event, start};
@@ -14,56 +12,6 @@ use crate::lost::Pair;
 use crate::proxy::To;
 use crate::server::Server;
 use crate::store::open;
-
-/// A number that is encoded in eight bytes.
-struct Number(u64);
-
-impl Stored for Number {
-    fn encode(&self, bytes: &mut Vec<u8>) -> EventKind {
-        bytes.extend(self.0.to_le_bytes());
-        STATE
-    }
-
-    fn decode(_: EventKind, bytes: &[u8]) -> Result<Self, BoxError> {
-        Ok(Self(u64::from_le_bytes(bytes.try_into()?)))
-    }
-}
-
-/// An actor that adds numbers. It cannot decode states from 15 on.
-struct Sum;
-
-impl DurableActor for Sum {
-    type Msg = (u64, Reply<u64>);
-    type State = u64;
-    type Event = Number;
-    type Outcome = ();
-
-    fn decide(&self, sum: &u64, (number, reply): Self::Msg, cx: &mut Decide<'_, '_, Self>) {
-        if number > 0 {
-            cx.record(Number(number));
-        }
-        reply.send(sum + number);
-    }
-
-    fn apply(sum: &mut u64, Number(number): &Number) {
-        *sum += number;
-    }
-
-    const SAVE_EVERY: u64 = 10;
-
-    fn save(sum: &u64, bytes: &mut Vec<u8>) -> Option<EventKind> {
-        Some(Number(*sum).encode(bytes))
-    }
-
-    fn load(kind: EventKind, bytes: &[u8]) -> Result<u64, BoxError> {
-        let Number(sum) = Number::decode(kind, bytes)?;
-        if sum < 15 {
-            Ok(sum)
-        } else {
-            Err("a later version has saved it".into())
-        }
-    }
-}
 
 #[test]
 fn an_older_state_is_used_if_the_newest_one_cannot_be_decoded() {

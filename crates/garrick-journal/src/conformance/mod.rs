@@ -7,6 +7,9 @@
 pub mod model;
 
 #[doc(hidden)]
+pub mod sum;
+
+#[doc(hidden)]
 pub mod cases;
 #[doc(hidden)]
 pub mod optional;

@@ -1,5 +1,6 @@
 //! The shared part of a journal: the log, and the turns that wait until their events are written.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering::Relaxed;
@@ -32,7 +33,7 @@ pub(super) struct Core {
     figures: Arc<Figures>,
     /// Names of entities that have ended, and whose journals may have no event. The log has not
     /// forgotten them yet.
-    left: Mutex<Vec<String>>,
+    left: Mutex<VecDeque<String>>,
     /// The mailboxes in which restarted entities may find messages about their duties.
     mailboxes: Mailboxes,
 }
@@ -93,13 +94,14 @@ impl Core {
     pub(super) fn leave(&self, name: &str, is_empty: bool) {
         lock(&self.figures.names).remove(name);
         if is_empty {
-            lock(&self.left).push(name.to_owned());
+            lock(&self.left).push_back(name.to_owned());
             self.forget_left();
         }
     }
 
-    /// Lets the log forget the names that entities without events have left. Names that the log
-    /// cannot forget now, because it is in use, are left for the next call.
+    /// Lets the log forget the names that entities without events have left. If the log is in use,
+    /// so that it cannot forget a name now, this name and the later ones are left for the next
+    /// call. So a call is fast even if the log is in use for long and many names are left.
     fn forget_left(&self) {
         let mut left = mem::take(&mut *lock(&self.left));
         if left.is_empty() {
@@ -109,9 +111,17 @@ impl Core {
             // Locked: an entity that begins with one of these names gets its number afterwards.
             let names = lock(&self.figures.names);
             let forget = |name: &str| self.guarded(|log| Ok(log.forget(name)));
-            left.retain(|name| !names.contains(name) && matches!(forget(name), Ok(false)));
+            while let Some(name) = left.front() {
+                if !names.contains(name) && matches!(forget(name), Ok(false)) {
+                    break;
+                }
+                left.pop_front();
+            }
         }
-        lock(&self.left).append(&mut left);
+        let mut later = lock(&self.left);
+        // Only the names that other threads have added meanwhile are copied.
+        mem::swap(&mut *later, &mut left);
+        later.append(&mut left);
     }
 
     /// Writes at most [`GROUPS_MAX`] groups of waiting turns. Turns that end while a group is being

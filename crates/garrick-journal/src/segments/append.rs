@@ -34,7 +34,7 @@ impl SegmentLog {
     /// # Errors
     /// Returns [`JournalError::Conflict`] if the number of an event does not follow the number of
     /// the newest event of the journal, and [`JournalError::TooLarge`] if the group has more than
-    /// 256 MiB. Also returns any I/O error.
+    /// 256 MiB: the payloads, and 29 bytes for each event. Also returns any I/O error.
     ///
     /// After an error other than [`JournalError::Broken`], no event of the group is in the log, and
     /// the next group can be appended.

@@ -228,6 +228,13 @@ impl SegmentLog {
     /// If a snapshot cannot be removed now, a notice is added, and the next compaction or opening
     /// removes it.
     ///
+    /// The events of a new journal with the same name have the numbers 1, 2, 3 and so on again, and
+    /// so have the letters of its entity ([`Letter::number`](crate::Letter::number)) and its
+    /// effects ([`Due::number`](crate::Due::number)). Receivers that have handled letters of the
+    /// deleted entity remember the newest number, and take letters with smaller numbers for old
+    /// ones. So give an entity that posts letters, or whose effects are recognized by their
+    /// numbers, a name that no entity has had before.
+    ///
     /// # Errors
     /// Returns any I/O error. In this case, the journal is not deleted.
     pub fn delete(&mut self, journal: JournalId) -> Result<(), JournalError> {

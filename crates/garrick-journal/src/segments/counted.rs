@@ -52,6 +52,10 @@ impl Files for Counted {
         Ok(self.file(self.files.open(name)?))
     }
 
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn File>> {
+        Ok(self.file(self.files.open_to_read(name)?))
+    }
+
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.files.rename(from, to)
     }

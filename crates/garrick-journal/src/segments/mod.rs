@@ -20,10 +20,12 @@ mod snapshot;
 mod known;
 mod open;
 
+mod again;
 mod shared;
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 
 use garrick_actor::files::{Files, Lock};
@@ -268,6 +270,15 @@ impl SegmentLog {
     fn set_broken(&mut self) {
         self.is_broken = true;
         self.cause = Some("its writer has panicked".into());
+    }
+
+    /// Returns true if `error` says that a file does not exist, and the log was opened for reading,
+    /// so that another process may have removed the file.
+    fn is_gone(&self, error: &JournalError) -> bool {
+        let JournalError::Disk { source, .. } = error else {
+            return false;
+        };
+        self.lock.is_none() && source.kind() == io::ErrorKind::NotFound
     }
 
     /// Returns true if the log is broken, so that it must be opened again.

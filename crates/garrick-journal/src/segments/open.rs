@@ -221,7 +221,7 @@ pub(super) fn inspect(
 }
 
 /// Maximum number of times that a log is read while another process changes it.
-const READINGS_MAX: u32 = 8;
+pub(super) const READINGS_MAX: u32 = 8;
 
 /// Returns the numbers of the segments in a folder, in the order of the names of the files.
 fn segments_in(files: &dyn Files) -> Result<Vec<u32>, JournalError> {
@@ -380,7 +380,7 @@ impl Needed {
 fn header_of(files: &dyn Files, number: u32) -> Result<Header, JournalError> {
     let (name, mut bytes) = (name_of(number), [0; HEADER_BYTES]);
     let read = files
-        .open(&name)
+        .open_to_read(&name)
         .and_then(|mut file| file.read_at(0, &mut bytes));
     let read = read.map_err(|error| JournalError::disk("read", &name, error))?;
     Header::of_bytes(&bytes[..read], number.into(), &name)
@@ -421,7 +421,7 @@ fn reader_of(
     if report.is_some() {
         for &number in numbers {
             let name = name_of(number);
-            let length = files.open(&name).and_then(|file| file.length());
+            let length = files.open_to_read(&name).and_then(|file| file.length());
             all += length.map_err(|error| JournalError::disk("read", &name, error))?;
         }
     }
@@ -465,7 +465,8 @@ impl Chain {
             let name = &name;
             move |error| JournalError::disk(doing, name, error)
         };
-        let mut file = files.open(&name).map_err(failed("open"))?;
+        // No group is added to a segment of an earlier opening.
+        let mut file = files.open_to_read(&name).map_err(failed("open"))?;
         let bytes = self.reader.read(&mut *file).map_err(failed("read"))?;
         self.reading.opened.bytes += bytes.len() as u64;
         let header = Header::of_bytes(&bytes, number.into(), &name)?;

@@ -59,30 +59,6 @@ impl Window {
 }
 
 impl SegmentLog {
-    /// Calls `each` with each event that is in the journal `journal` and has a number of at least
-    /// `from`, oldest first. Does nothing if there are no such events. The events before
-    /// [`SegmentLog::oldest`] cannot be read, because a snapshot or an event with the whole state
-    /// covers them.
-    ///
-    /// Needs at most 256 KiB of memory, or the size of one event if that is larger. The log also
-    /// caches up to 4 MiB of the most recently read data.
-    ///
-    /// # Errors
-    /// Returns [`JournalError::Damaged`] if an event differs from what was written, or an I/O
-    /// error. In both cases, `each` has been called for all events before the event that could not
-    /// be read.
-    pub fn read(
-        &mut self,
-        journal: JournalId,
-        from: u64,
-        mut each: impl FnMut(Event<'_>),
-    ) -> Result<(), JournalError> {
-        self.read_while(journal, from, |event| {
-            each(event);
-            true
-        })
-    }
-
     /// Reads events like [`SegmentLog::read`], until `each` returns false.
     pub(super) fn read_while(
         &mut self,

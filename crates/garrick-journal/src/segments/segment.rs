@@ -124,8 +124,8 @@ impl Segment {
     }
 }
 
-/// Returns a segment of a log with its file open, or `None` if there is no such segment. If too
-/// many files are open, closes the one that has the lowest number.
+/// Returns a segment of a log with its file open for reading, or `None` if there is no such
+/// segment. If too many files are open, closes the one that has the lowest number.
 pub(super) fn opened<'s>(
     segments: &'s mut BTreeMap<u32, Segment>,
     files: &dyn Files,
@@ -135,7 +135,8 @@ pub(super) fn opened<'s>(
         return Ok(None);
     };
     if segment.file.is_none() {
-        let opened = files.open(&segment.name);
+        // Only the last segment is written, and it is never closed.
+        let opened = files.open_to_read(&segment.name);
         let opened = opened.map_err(|error| JournalError::disk("open", &segment.name, error))?;
         segment.file = Some(opened);
         close_some(segments, number);

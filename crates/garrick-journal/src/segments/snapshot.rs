@@ -1,7 +1,5 @@
 //! Snapshots. A snapshot is a file with the state of a journal after some event.
 
-use std::io;
-
 use garrick_actor::files::Files;
 use hashbrown::HashMap;
 
@@ -227,7 +225,7 @@ impl SegmentLog {
         let Some(number) = found.and_then(|found| found.snapshots.last()) else {
             return false;
         };
-        let file = self.files.open(&name_of(journal, *number));
+        let file = self.files.open_to_read(&name_of(journal, *number));
         let length = file.and_then(|file| file.length());
         length.map_or(true, |length| length > FEW_BYTES)
     }
@@ -241,17 +239,11 @@ impl SegmentLog {
         let loaded = numbers
             .iter()
             .map(|number| load(&*self.files, journal, *number));
-        let is_gone = |error: &JournalError| {
-            let JournalError::Disk { source, .. } = error else {
-                return false;
-            };
-            self.lock.is_none() && source.kind() == io::ErrorKind::NotFound
-        };
         let mut read = 0;
         for loaded in loaded {
             match loaded {
                 Ok(_) => read += 1,
-                Err(error) if is_gone(&error) => {}
+                Err(error) if self.is_gone(&error) => {}
                 Err(error) => failed(error),
             }
         }

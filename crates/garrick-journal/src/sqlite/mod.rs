@@ -111,6 +111,9 @@ impl SqliteLog {
     /// Opens the log in a database for reading, and changes nothing. Another process may have the
     /// log open. Journals that the other process creates later are not visible.
     ///
+    /// Needs the permission to create files in the folder of the database, except while no process
+    /// has the log open.
+    ///
     /// # Errors
     /// Returns the errors of [`SqliteLog::open`]. A database that does not exist is an error.
     pub fn inspect(path: impl AsRef<Path>) -> Result<Self, JournalError> {

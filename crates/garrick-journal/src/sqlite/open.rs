@@ -132,19 +132,62 @@ pub(super) fn open(place: &Place) -> Result<Opened, JournalError> {
 pub(super) fn inspect(place: &Place) -> Result<(Connection, Names), JournalError> {
     // The error of SQLite would not tell that there is nothing.
     fs::metadata(&place.path).map_err(place.disk("open"))?;
-    let reader = connect_to_read(place)?;
-    if !check(place, &reader)? {
-        return Err(place.foreign("it is an empty database"));
+    let read = |reader: Connection| {
+        if !check(place, &reader)? {
+            return Err(place.foreign("it is an empty database"));
+        }
+        let names = Names::read(&reader, &place.name)?;
+        Ok((reader, names))
+    };
+    match connect_to_read(place).and_then(read) {
+        // SQLite creates files beside the database even to read it. If nobody has the database
+        // open, there is no write-ahead log, and the database is whole without these files.
+        Err(error) if needs_permission(&error) && !place.beside("-wal").exists() => {
+            read(connect_as_it_is(place)?)
+        }
+        read => read,
     }
-    let names = Names::read(&reader, &place.name)?;
-    Ok((reader, names))
+}
+
+/// Returns true if SQLite could not create a file that it needs to read a database.
+fn needs_permission(error: &JournalError) -> bool {
+    let JournalError::Engine { source, .. } = error else {
+        return false;
+    };
+    let error = source.downcast_ref::<rusqlite::Error>();
+    let code = error.and_then(rusqlite::Error::sqlite_error_code);
+    matches!(code, Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen))
+}
+
+/// Returns the path of the database as SQLite needs it: SQLite takes `:memory:` and the empty path
+/// for other places.
+fn path_of(place: &Place) -> Result<PathBuf, JournalError> {
+    let file = (place.path.file_name())
+        .ok_or_else(|| place.foreign("the path does not end with the name of a file"))?;
+    Ok(place.parent().join(file))
+}
+
+/// Opens a database that nobody changes, without other files.
+fn connect_as_it_is(place: &Place) -> Result<Connection, JournalError> {
+    let path = path_of(place)?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte);
+    let mut uri = String::from("file:");
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        if is_plain(byte) {
+            uri.push(char::from(byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(uri, flags).map_err(place.engine("open"))
 }
 
 fn connect(place: &Place, flags: OpenFlags) -> Result<Connection, JournalError> {
-    // Not as it is: SQLite takes `:memory:` and the empty path for other places.
-    let file = (place.path.file_name())
-        .ok_or_else(|| place.foreign("the path does not end with the name of a file"))?;
-    let path = place.parent().join(file);
+    let path = path_of(place)?;
     let connection = Connection::open_with_flags(path, flags).map_err(place.engine("open"))?;
     connection
         .busy_timeout(BUSY)

@@ -1,7 +1,8 @@
 //! Comparison of a run with an earlier run, row by row.
 //!
 //! Machines change their speed, so the comparison uses the ratio of each time to the yardstick (the
-//! time of one atomic addition). For rows that measure memory, the comparison uses bytes. A row
+//! time of one atomic addition). For rows that measure memory in both runs, the comparison uses
+//! bytes. If only one of the runs has measured memory, the comparison uses the times. A row
 //! counts as changed if the two intervals around the medians do not overlap, and the medians differ
 //! by more than a tenth.
 
@@ -91,7 +92,7 @@ impl Report {
         changes.extend(gone.map(|old| Change {
             name: named(old),
             verdict: Verdict::Gone,
-            before: Some(cost(old).0),
+            before: Some(cost(old, true).0),
             now: None,
         }));
         Comparison {
@@ -143,10 +144,13 @@ fn named(row: &Row) -> String {
 }
 
 fn changed(row: &Row, old: Option<&Row>) -> Change {
-    let (now, bounds) = cost(row);
-    let verdict = old.map_or(Verdict::New, |old| {
-        let (before, old_bounds) = cost(old);
-        let is_sure = row.doubts.is_empty() && old.doubts.is_empty();
+    // Bytes are never compared with a time.
+    let are_bytes =
+        row.bytes_per_actor.is_some() && old.is_none_or(|old| old.bytes_per_actor.is_some());
+    let (now, bounds) = cost(row, are_bytes);
+    let old = old.map(|old| (cost(old, are_bytes), &old.doubts));
+    let verdict = old.map_or(Verdict::New, |((before, old_bounds), old_doubts)| {
+        let is_sure = row.doubts.is_empty() && old_doubts.is_empty();
         let verdict = if bounds.low > old_bounds.high && now > before * (1.0 + TOLERANCE) {
             Verdict::Slower
         } else if bounds.high < old_bounds.low && now < before / (1.0 + TOLERANCE) {
@@ -159,14 +163,15 @@ fn changed(row: &Row, old: Option<&Row>) -> Change {
     Change {
         name: named(row),
         verdict,
-        before: old.map(|old| cost(old).0),
+        before: old.map(|((before, _), _)| before),
         now: Some(now),
     }
 }
 
-/// Returns the cost of a row, and the interval around that cost.
-fn cost(row: &Row) -> (f64, Interval) {
-    if let Some(bytes) = row.bytes_per_actor {
+/// Returns the cost of a row, and the interval around that cost. The cost is the memory in bytes if
+/// `are_bytes` is true and the row has measured it, and otherwise a time.
+fn cost(row: &Row, are_bytes: bool) -> (f64, Interval) {
+    if let Some(bytes) = row.bytes_per_actor.filter(|_| are_bytes) {
         let exact = Interval {
             low: bytes,
             high: bytes,

@@ -188,6 +188,18 @@ fn memory_is_compared_where_it_was_measured() {
 }
 
 #[test]
+fn memory_is_not_compared_with_a_time() {
+    let mut timed = idle();
+    timed.bytes_per_actor = None;
+    // Far more bytes than units of one atomic addition.
+    assert_eq!(verdict(timed.clone(), idle()), Verdict::Same);
+    assert_eq!(verdict(idle(), timed.clone()), Verdict::Same);
+    let before = Report::new(vec![timed]);
+    let change = &Report::new(vec![idle()]).compare(&before).changes[0];
+    assert_eq!((change.before, change.now), (Some(1.1), Some(1.1)));
+}
+
+#[test]
 fn files_of_before_have_wider_bounds() {
     let old = |ns: f64| {
         let mut row = steady("s", "a", ns);

@@ -77,4 +77,9 @@ impl Hooks {
     /// In a simulation, panics if a failure was chosen for the turn. In this stub, does nothing.
     #[inline(always)]
     pub(crate) fn fail_if_chosen(self) {}
+
+    /// In a simulation, panics if the turn has caught a panic of the simulation. In this stub, does
+    /// nothing.
+    #[inline(always)]
+    pub(crate) fn fail_if_broken_off(self) {}
 }

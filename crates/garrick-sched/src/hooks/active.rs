@@ -30,6 +30,11 @@ thread_values! {
     static IS_EMPTY: Cell<bool> = Cell::new(false);
     /// True if the current turn must panic instead of committing.
     static FAILS: Cell<bool> = Cell::new(false);
+    /// True if the current turn must panic when it ends, because the simulation has let it panic in
+    /// the middle.
+    static BROKEN_OFF: Cell<bool> = Cell::new(false);
+    /// True if the current turn runs no code that can fail in production.
+    static IS_SPARED: Cell<bool> = Cell::new(false);
     /// True if a turn of the current step of the simulation was undone.
     static UNDONE: Cell<bool> = Cell::new(false);
     /// True during a step of the simulation.
@@ -38,6 +43,15 @@ thread_values! {
 
 /// The panic message of a turn for which a simulation has chosen a failure.
 pub const CHOSEN_FAILURE: &str = "the simulation has chosen that this turn fails";
+
+/// Panics in the current turn, with the message [`CHOSEN_FAILURE`]. If the turn catches this panic,
+/// it panics again when it ends. So its effects are undone in any case. Does nothing but panic
+/// outside of the turns of a simulation.
+pub fn break_turn_off() -> ! {
+    BROKEN_OFF.set(STEPS.get() && !IS_SPARED.get());
+    // Not by `panic!`, because the message is not for people.
+    resume_unwind(Box::new(CHOSEN_FAILURE));
+}
 
 /// An event: a task was created or has ended, or messages were sent to it. The cell of a task that
 /// has ended may already be freed.
@@ -208,6 +222,7 @@ impl Hooks {
     pub(crate) fn undone(self) {
         if self.are_active {
             FAILS.set(false);
+            BROKEN_OFF.set(false);
             UNDONE.set(true);
         }
     }
@@ -216,6 +231,16 @@ impl Hooks {
     pub(crate) fn spare(self) {
         if self.are_active {
             FAILS.set(false);
+            BROKEN_OFF.set(false);
+            IS_SPARED.set(true);
+        }
+    }
+
+    /// Panics if the turn, which ends now, has caught the panic of [`break_turn_off`].
+    #[inline]
+    pub(crate) fn fail_if_broken_off(self) {
+        if self.are_active && BROKEN_OFF.replace(false) {
+            resume_unwind(Box::new(CHOSEN_FAILURE));
         }
     }
 
@@ -279,6 +304,8 @@ impl Running {
     /// Begins a step. If `fails` is true, the turn of the step panics instead of committing.
     pub(crate) fn begin_step(&self, fails: bool) {
         FAILS.set(fails);
+        BROKEN_OFF.set(false);
+        IS_SPARED.set(false);
         UNDONE.set(false);
         STEPS.set(true);
     }
@@ -286,6 +313,7 @@ impl Running {
     /// Ends a step, and returns true if a turn of this step was undone.
     pub(crate) fn end_step(&self) -> bool {
         FAILS.set(false);
+        BROKEN_OFF.set(false);
         STEPS.set(false);
         UNDONE.replace(false)
     }

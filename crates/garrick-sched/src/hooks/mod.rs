@@ -11,6 +11,6 @@ mod active;
 #[cfg(not(feature = "sim"))]
 pub(crate) use absent::{Hooks, simulates_here};
 #[cfg(feature = "sim")]
-pub use active::CHOSEN_FAILURE;
-#[cfg(feature = "sim")]
 pub(crate) use active::{Birth, Event, Hooks, Running, simulates_here};
+#[cfg(feature = "sim")]
+pub use active::{CHOSEN_FAILURE, break_turn_off};

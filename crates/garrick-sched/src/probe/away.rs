@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::AwaySample;
-use super::kinds;
 use crate::cell::Table;
 use crate::world::Nanos;
 
@@ -56,7 +55,7 @@ impl TurnsAway {
         let away: Vec<_> = self.turns().away.values().copied().collect();
         let mut samples: Vec<AwaySample> = Vec::new();
         for (table, since) in away {
-            let name = kinds::name_of(Some(table));
+            let name = table.name_of();
             let longest = now.saturating_sub(since);
             match samples.iter_mut().find(|known| known.name == name) {
                 Some(known) => known.turns += 1,

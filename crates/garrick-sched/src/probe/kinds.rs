@@ -9,6 +9,7 @@ use super::durations::Counters;
 use super::gauge::Allowance;
 use super::messages::Messages;
 use crate::cell::Table;
+use crate::letters::name_of_others;
 use crate::world::Nanos;
 
 /// Maximum number of places that one search for a kind of task checks. So at least this number of
@@ -252,22 +253,25 @@ fn sample_of<'a>(
     &mut samples[index].1
 }
 
-/// Returns the name of a kind of task. To get the name, calls foreign code. For `None`, returns the
-/// name that stands for all kinds without a place in the table.
-pub(super) fn name_of(table: Option<&'static Table>) -> &'static str {
-    table.map_or("others", Table::name_of)
-}
-
-/// Returns the samples with their names, and merges samples with equal names.
+/// Returns the samples with their names, and merges samples with equal names. To get the names,
+/// calls foreign code.
 pub(super) fn named(unnamed: Vec<Unnamed>) -> Vec<KindSample> {
-    let mut samples: Vec<KindSample> = Vec::new();
+    let (mut samples, mut others) = (Vec::<KindSample>::new(), None);
     for (table, mut sample) in unnamed {
-        sample.name = name_of(table);
-        sample.internal = table.is_some_and(|table| table.internal);
+        let Some(table) = table else {
+            others = Some(sample);
+            continue;
+        };
+        sample.name = table.name_of();
+        sample.internal = table.internal;
         match samples.iter_mut().find(|known| known.name == sample.name) {
             Some(known) => known.add(&sample),
             None => samples.push(sample),
         }
+    }
+    if let Some(mut others) = others {
+        others.name = name_of_others(|name| samples.iter().any(|sample| sample.name == name));
+        samples.push(others);
     }
     samples
 }

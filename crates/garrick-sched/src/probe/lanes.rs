@@ -139,7 +139,7 @@ impl Lanes {
             let mut sample = lane.worker(now);
             if let Some((table, lasts)) = lane.glance(running, now, later) {
                 // The name comes from foreign code, which is called while no lock is held.
-                (sample.running, sample.lasts) = (Some(kinds::name_of(Some(table))), lasts);
+                (sample.running, sample.lasts) = (Some(table.name_of()), lasts);
             }
             sample
         };

@@ -247,6 +247,7 @@ fn finish_unusual(worker: &Worker, flow: Flow) -> Next {
         worker.undo();
         return Next::Go;
     }
+    worker.shared.hooks.fail_if_broken_off();
     worker.commit();
     Next::Over
 }

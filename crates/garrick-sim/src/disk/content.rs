@@ -1,6 +1,13 @@
 //! The content of a file, as programs see it and as it survives a crash.
 
+use std::collections::BTreeMap;
+use std::mem;
+
 use crate::search::Rng;
+
+/// Size of a block in bytes. A disk writes a block as a whole, but writes the blocks of a file in
+/// any order.
+const BLOCK_BYTES: usize = 512;
 
 #[derive(Debug, Default)]
 pub(super) struct Content {
@@ -86,10 +93,44 @@ impl Content {
         }
     }
 
-    /// Makes a random part of the pending changes durable, and drops the other changes. Programs
-    /// still see the dropped changes, but no later sync makes them durable.
+    /// Makes a random part of the pending changes durable, and drops the other changes. The part is
+    /// a prefix, or contains any of the changed blocks. Programs still see the dropped changes, but
+    /// no later sync makes them durable.
     pub(super) fn fail_sync(&mut self, rng: &mut Rng) -> Loss {
-        self.settle(rng, Damage::default())
+        match rng.below(4) {
+            0 => self.settle_blocks(rng),
+            _ => self.settle(rng, Damage::default()),
+        }
+    }
+
+    /// Decides at random for each block of the file whether the pending changes of the block
+    /// survive, and makes them durable. Also decides for each change of the length whether it
+    /// survives. Returns what was lost.
+    fn settle_blocks(&mut self, rng: &mut Rng) -> Loss {
+        let (mut blocks, mut loss) = (BTreeMap::new(), Loss::default());
+        for change in mem::take(&mut self.pending) {
+            let Change::Write { at, bytes } = &change else {
+                if rng.below(2) == 0 {
+                    change.apply(&mut self.durable);
+                } else {
+                    loss.bytes += change.weight();
+                }
+                continue;
+            };
+            let (mut at, mut left) = (*at, &bytes[..]);
+            while !left.is_empty() {
+                let length = left.len().min(BLOCK_BYTES - at % BLOCK_BYTES);
+                let (part, rest) = left.split_at(length);
+                let survives = blocks.entry(at / BLOCK_BYTES);
+                if *survives.or_insert_with(|| rng.below(2) == 0) {
+                    put(&mut self.durable, at, part);
+                } else {
+                    loss.bytes += length;
+                }
+                (at, left) = (at + length, rest);
+            }
+        }
+        loss
     }
 
     /// Loses a random part of the pending changes. Afterwards, programs see only the bytes that are
@@ -106,7 +147,7 @@ impl Content {
         let total = self.pending.iter().map(Change::weight).sum();
         let mut survivors = Survivors::draw(rng, total, damage);
         let mut loss = Loss::default();
-        for change in std::mem::take(&mut self.pending) {
+        for change in mem::take(&mut self.pending) {
             let weight = change.weight();
             let kept = survivors.take(rng, weight);
             if kept == weight {

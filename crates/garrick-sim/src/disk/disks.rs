@@ -97,9 +97,10 @@ impl DiskRule<'_> {
 
     /// Lets the node that has the disk crash within a turn. The probability of a crash before each
     /// operation of a turn is `per_mille` / 1000. If the node crashes, the operation has no effect,
-    /// and the rest of the turn is not executed. Such a crash counts as one of the crashes that
-    /// [`Faults`](crate::Faults) allows for the node. By default, a node crashes only between two
-    /// turns.
+    /// and the rest of the turn is not executed: the operation panics. If the program catches this
+    /// panic, the rest of the turn is executed, but the turn is undone. Such a crash counts as one
+    /// of the crashes that [`Faults`](crate::Faults) allows for the node. By default, a node only
+    /// crashes between two turns.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.
@@ -121,8 +122,9 @@ impl DiskRule<'_> {
     }
 
     /// Makes syncs return an error with a probability of `per_mille` / 1000. When a sync fails,
-    /// only a part of the unsynced data becomes durable. As on Linux, programs can still read the
-    /// rest, but no later sync makes it durable.
+    /// only a part of the unsynced data becomes durable: the first bytes, or any of the blocks of
+    /// 512 bytes. As on Linux, programs can still read the rest, but no later sync makes it
+    /// durable.
     ///
     /// # Panics
     /// Panics if `per_mille` is greater than 1000.

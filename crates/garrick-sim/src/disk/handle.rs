@@ -46,9 +46,11 @@ impl Disk {
         self.room.perform(&self.node, None, operation)
     }
 
-    /// Performs an operation that creates or opens a file. Returns a handle of the file.
+    /// Performs an operation that creates or opens a file. Returns a handle of the file. If
+    /// `is_read_only` is true, the handle can only read.
     fn file(
         &self,
+        is_read_only: bool,
         operation: impl FnOnce(&mut Store, &mut Conditions<'_>) -> io::Result<FileId>,
     ) -> io::Result<Box<dyn File>> {
         let (file, crashes) = self.perform(|store, cx| {
@@ -59,6 +61,7 @@ impl Disk {
             disk: self.clone(),
             file,
             crashes,
+            is_read_only,
         }))
     }
 }
@@ -66,12 +69,17 @@ impl Disk {
 impl Files for Disk {
     fn create(&self, name: &str) -> io::Result<Box<dyn File>> {
         check_name(name)?;
-        self.file(|store, cx| store.create(name, cx))
+        self.file(false, |store, cx| store.create(name, cx))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn File>> {
         check_name(name)?;
-        self.file(|store, cx| store.open(name, cx))
+        self.file(false, |store, cx| store.open(name, cx))
+    }
+
+    fn open_to_read(&self, name: &str) -> io::Result<Box<dyn File>> {
+        check_name(name)?;
+        self.file(true, |store, cx| store.open(name, cx))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -138,6 +146,8 @@ struct Open {
     file: FileId,
     /// Number of times that the disk had crashed when the file was opened.
     crashes: u32,
+    /// True if the file was opened for reading.
+    is_read_only: bool,
 }
 
 impl Open {
@@ -148,15 +158,27 @@ impl Open {
         let Disk { node, room } = &self.disk;
         room.perform(node, Some(self.crashes), operation)
     }
+
+    /// Performs an operation that writes to the file.
+    fn change(
+        &self,
+        operation: impl FnOnce(&mut Store, &mut Conditions<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.is_read_only {
+            let text = "the file was opened for reading";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, text));
+        }
+        self.perform(operation)
+    }
 }
 
 impl File for Open {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.perform(|store, cx| store.write(self.file, None, bytes, cx))
+        self.change(|store, cx| store.write(self.file, None, bytes, cx))
     }
 
     fn write_at(&mut self, at: u64, bytes: &[u8]) -> io::Result<()> {
-        self.perform(|store, cx| store.write(self.file, Some(at), bytes, cx))
+        self.change(|store, cx| store.write(self.file, Some(at), bytes, cx))
     }
 
     fn read_at(&mut self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
@@ -178,7 +200,7 @@ impl File for Open {
     }
 
     fn set_length(&mut self, length: u64) -> io::Result<()> {
-        self.perform(|store, cx| store.set_length(self.file, length, cx))
+        self.change(|store, cx| store.set_length(self.file, length, cx))
     }
 
     fn sync(&mut self) -> io::Result<()> {

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use garrick_sched::{CHOSEN_FAILURE, Nanos};
+use garrick_sched::{Nanos, break_turn_off};
 
 use super::conditions::{Conditions, Draws, hash_text};
 use super::fault::DiskFault;
@@ -89,8 +88,8 @@ impl Room {
         drop(state);
         if is_lost {
             self.has_lost.store(true, Relaxed);
-            // The rest of the turn does not happen. Not a panic of the program.
-            resume_unwind(Box::new(CHOSEN_FAILURE));
+            // The rest of the turn does not happen, or has no effect if the program catches this.
+            break_turn_off();
         }
         result
     }

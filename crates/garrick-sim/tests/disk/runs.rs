@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use garrick_actor::files::Files;
-use garrick_actor::{Actor, Address, Context, Incoming, behavior};
+use garrick_actor::{Actor, Address, Context, Incoming, Next, behavior};
 use garrick_sim::{Check, Crashed, Disk, DiskEvent, DiskFault, Operation, Sim};
 
 /// Returns the message with which a check panics.
@@ -170,6 +170,55 @@ fn a_crash_within_a_turn_takes_the_facts_of_the_turn_with_it() {
     let crashes = crashes.borrow();
     let operations: Vec<&str> = crashes.keys().map(String::as_str).collect();
     assert_eq!(operations, ["Open", "Read", "Sync", "Write"]);
+}
+
+/// An actor that catches panics of a disk operation, and goes on. When a message says so, it stops
+/// afterwards.
+struct Catches {
+    files: Arc<dyn Files>,
+    other: Address<&'static str>,
+}
+
+impl Actor for Catches {
+    type Msg = bool;
+    type Outcome = Next;
+
+    fn receive(&mut self, stops: bool, cx: &mut Context<'_, bool>) -> Next {
+        let write = AssertUnwindSafe(|| self.files.replace("log", b"text"));
+        if catch_unwind(write).is_err() {
+            cx.note(Appended("after the crash"));
+            cx.send(&self.other, "after the crash").unwrap();
+        }
+        if stops { Next::Stop } else { Next::Continue }
+    }
+}
+
+#[test]
+fn a_crash_ends_a_turn_that_catches_the_panic() {
+    let crashes = Rc::new(RefCell::new(0));
+    let check = Check::new("caught").seeds(1000);
+    let report = check.run(|sim| {
+        let disk = sim.disk("n");
+        sim.disks().all().crashes(200);
+        crash(sim, "n");
+        let other = sim.node("other");
+        let notes = behavior(|text: &'static str, cx| cx.note(Appended(text)));
+        let other = other.spawn(notes).unwrap();
+        sim.restarting("n", move |node| {
+            for stops in [false, true] {
+                let (files, other) = (Arc::new(disk.clone()), other.clone());
+                let catches = node.spawn(Catches { files, other }).unwrap();
+                catches.send(stops).unwrap();
+            }
+        });
+        let crashes = Rc::clone(&crashes);
+        sim.at_end("nothing happens after the crash", move |facts| {
+            *crashes.borrow_mut() += facts.seen::<Crashed>().len();
+            facts.seen::<Appended>().next().is_none()
+        });
+    });
+    report.unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(*crashes.borrow() > 100);
 }
 
 #[test]

@@ -16,12 +16,15 @@ use crate::snapshot::{
 };
 use crate::window::{At, Meter, Spread};
 
-use super::labels::Labels;
-use super::track::{Track, Tracks};
+use super::labels::{Labels, Scope};
+use super::track::{Track, Tracked, Tracks};
 
 /// Maximum number of actors that a snapshot lists for each of three reasons: a long mailbox, an old
 /// message, or much busy time.
 const ACTORS_MAX: usize = 20;
+
+/// Scope of the labels of sponsors (sets of threads that run actors).
+pub(super) const SPONSORS: Scope<'static> = ("sponsor", "");
 
 /// Adds the contents of `reading` to `snapshot`. Moves the names out of the reading, so that they
 /// need not be copied.
@@ -41,24 +44,24 @@ pub(super) fn add(
     tracks.begin();
     let (nodes, edges) = (&mut snapshot.nodes, &mut snapshot.edges);
     for stage in reading.stages.drain(..) {
-        let track = tracks.of(&stage.id);
+        let track = tracks.of(Tracked::Stage, &stage.id);
         nodes.push(node_of_stage(source, stage, track, at));
     }
     for actors in reading.actors.drain(..) {
-        let track = tracks.of(&actors.id);
+        let track = tracks.of(Tracked::Actors, &actors.id);
         nodes.push(node_of_actors(source, actors, track, at));
     }
     for actor in reading.outstanding.drain(..) {
-        let track = tracks.of(&actor.id);
+        let track = tracks.of(Tracked::Actor, &actor.id);
         snapshot.actors.push(actor_of(source, actor, track, at));
     }
     let mut scratch = Vec::new();
     for channel in reading.channels.drain(..) {
-        let track = tracks.of(&channel.id);
+        let track = tracks.of(Tracked::Channel, &channel.id);
         edges.push(edge_of(source, channel, track, at, &mut scratch));
     }
     for sponsor in reading.sponsors.drain(..) {
-        let track = tracks.of(&sponsor.id);
+        let track = tracks.of(Tracked::Sponsor, &sponsor.id);
         let status = status_of(source, sponsor, track, at);
         snapshot.sponsors.push(status);
     }
@@ -82,7 +85,7 @@ fn give_labels(snapshot: &mut Snapshot, first: (usize, usize, usize), labels: &m
         edge.label = labels.of(&edge.id, ("channel", ""), &name);
     }
     for sponsor in &mut snapshot.sponsors[first.2..] {
-        sponsor.label = labels.of(&sponsor.id, ("sponsor", ""), &sponsor.name);
+        sponsor.label = labels.of(&sponsor.id, SPONSORS, &sponsor.name);
     }
 }
 
@@ -187,7 +190,7 @@ fn node_of_actors(source: u64, actors: ActorsReading, track: &mut Track, at: At)
         alive: actors.alive,
         waiting: actors.waiting,
         longest: actors.longest,
-        growth: track.fills.slope(),
+        growth: track.fills.slope(at.pace),
         turn_seconds: estimated(actors.turn_seconds, &mut track.turn_times, at),
         wait_seconds: estimated(actors.wait_seconds, &mut track.waits, at),
         messages_by_kind: track.by_kind.push(at, &actors.messages_by_kind),
@@ -247,7 +250,7 @@ fn edge_of(
     at: At,
     scratch: &mut Vec<f64>,
 ) -> Edge {
-    let taken = track.messages.total();
+    let (taken, pause) = (track.messages.total(), track.messages.pause(at));
     track.messages.push(at.pace, at.now, channel.taken);
     let takes = track.messages.total() > taken;
     // Both ends are read while the channel is in use, so the difference may exceed the capacity.
@@ -257,7 +260,9 @@ fn edge_of(
     track.stalled = if takes || channel.closed || filled < FULL_MIN {
         None
     } else {
-        track.stalled.or(Some(at.now))
+        // While no sample was taken, the whole process may have been stopped.
+        let since = track.stalled.map(|since| since + pause);
+        since.or(Some(at.now))
     };
     let [fill_p80, fill_p95] = track.fills.percentiles([0.8, 0.95], scratch);
     Edge {

@@ -236,7 +236,7 @@ impl Sampler {
             let whole = read.is_some();
             if whole {
                 let prefix = watched.id.0;
-                trouble::take(&self.book, snapshot, prefix, &mut reading, now);
+                trouble::take(&self.book, snapshot, prefix, &mut reading, labels, now);
                 let tracks = &mut watched.tracks;
                 build::add(snapshot, prefix, &mut reading, tracks, labels, at);
                 let (seen, past) = (&mut reading.journals, &mut watched.journals);

@@ -66,10 +66,23 @@ pub(super) struct LinkTrack {
     pub(super) lost: Meter,
 }
 
-/// Past counts of all items of one source, by identifier.
+/// A kind of items of a source. Items of two kinds can have the same identifier.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Tracked {
+    Stage,
+    Actors,
+    Actor,
+    Channel,
+    Sponsor,
+}
+
+/// Number of kinds of items.
+const KINDS: usize = Tracked::Sponsor as usize + 1;
+
+/// Past counts of all items of one source, by kind and identifier.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
-    tracks: HashMap<String, Track>,
+    tracks: [HashMap<String, Track>; KINDS],
     /// Number of samples so far.
     looks: u64,
 }
@@ -89,9 +102,10 @@ impl Tracks {
         self.looks += 1;
     }
 
-    /// Returns the past counts of the item `id`, and marks them as seen in the current sample.
-    pub(super) fn of(&mut self, id: &str) -> &mut Track {
-        let track = self.tracks.entry(id.to_owned()).or_default();
+    /// Returns the past counts of the item `id` of a kind, and marks them as seen in the current
+    /// sample.
+    pub(super) fn of(&mut self, kind: Tracked, id: &str) -> &mut Track {
+        let track = self.tracks[kind as usize].entry(id.to_owned()).or_default();
         track.seen = self.looks;
         track
     }
@@ -100,6 +114,8 @@ impl Tracks {
     /// contain.
     pub(super) fn end(&mut self) {
         let looks = self.looks;
-        self.tracks.retain(|_, track| track.seen == looks);
+        for tracks in &mut self.tracks {
+            tracks.retain(|_, track| track.seen == looks);
+        }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::mem::take as take_out;
 
-use crate::reading::Reading;
+use super::build::{SPONSORS, id_of};
+use super::labels::Labels;
+use crate::reading::{Reading, SponsorReading};
 use crate::snapshot::Snapshot;
 use crate::trouble::{DeadLetters, SharedBook};
 use crate::window::Nanos;
@@ -14,17 +16,17 @@ pub(super) fn take(
     snapshot: &mut Snapshot,
     source: u64,
     reading: &mut Reading,
+    labels: &mut Labels,
     now: Nanos,
 ) {
-    let letters = reading.letters.drain(..);
-    snapshot
-        .dead_letters
-        .extend(letters.map(|letter| DeadLetters {
-            place: letter.place,
+    for letter in take_out(&mut reading.letters) {
+        snapshot.dead_letters.push(DeadLetters {
+            place: label_of(source, &letter.place, &reading.sponsors, labels),
             name: letter.name,
             reason: letter.reason,
             count: letter.count,
-        }));
+        });
+    }
     if reading.failures.is_empty() && reading.trees.is_none() {
         return;
     }
@@ -33,6 +35,19 @@ pub(super) fn take(
     if let Some(trees) = reading.trees.take() {
         book.set_trees(source, trees, unix_ms);
     }
+}
+
+/// Returns the label of the sponsor (thread pool or thread) with the name `place` that a source has
+/// reported. No sponsor of another source has this label: their dead letters must not be added up,
+/// because the sum would fall when one of the sponsors ends.
+fn label_of(source: u64, place: &str, sponsors: &[SponsorReading], labels: &mut Labels) -> String {
+    let sponsor = sponsors.iter().find(|sponsor| sponsor.name == place);
+    let id = match sponsor {
+        Some(sponsor) => id_of(source, &sponsor.id),
+        // No other item has this identifier.
+        None => format!("{source} {place}"),
+    };
+    labels.of(&id, SPONSORS, place)
 }
 
 /// Writes the newest failures and the summary of the supervision trees to `snapshot`. For each

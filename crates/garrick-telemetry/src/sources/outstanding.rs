@@ -5,7 +5,7 @@ use garrick_sched::{Nanos, TaskId, TaskSample};
 
 use crate::reading::ActorReading;
 
-use super::names::short;
+use super::names::{id_of_group, short};
 
 /// Time in nanoseconds for which an actor stays in the list after the latest sample that contains
 /// it.
@@ -96,7 +96,7 @@ impl Listed {
     fn reading(&self) -> ActorReading {
         ActorReading {
             id: format!("{} {}", self.kind, self.task),
-            actors: self.kind.to_owned(),
+            actors: id_of_group(self.kind),
             name: self.name.clone(),
             waiting: self.waiting,
             oldest_nanos: self.oldest,

@@ -16,7 +16,7 @@ use crate::reading::{ActorsReading, HeldReading, MessageReading, Reading, Source
 
 use crate::snapshot::Histogram;
 
-use super::names::short;
+use super::names::{SPONSOR, id_of_group, short};
 use super::outstanding::Outstanding;
 use crate::trouble::LetterReading;
 
@@ -104,7 +104,7 @@ impl Kind {
 
 fn actors_of(sponsor: &str, kind: &KindSample, seen: &Kind) -> ActorsReading {
     ActorsReading {
-        id: kind.name.to_owned(),
+        id: id_of_group(kind.name),
         name: short(kind.name),
         place: sponsor.to_owned(),
         alive: Some(kind.begun.saturating_sub(kind.ended)),
@@ -149,7 +149,7 @@ fn held_of((worker, sample): (u64, &WorkerSample)) -> Option<HeldReading> {
     let kind = sample.running?;
     Some(HeldReading {
         worker,
-        actors: kind.to_owned(),
+        actors: id_of_group(kind),
         name: short(kind),
         nanos: sample.lasts,
     })
@@ -176,8 +176,7 @@ fn sponsor_of(sample: Sample) -> SponsorReading {
     // Without probes, no census counts the ready actors.
     let is_counted = !sample.kinds.is_empty();
     SponsorReading {
-        // No kind of task has this name, because the name of a type contains a path.
-        id: "sponsor".to_owned(),
+        id: SPONSOR.to_owned(),
         workers: sample.workers.len() as u64,
         idle_nanos: Some(sum(|worker| worker.parked)),
         turns: sum(|worker| worker.turns),

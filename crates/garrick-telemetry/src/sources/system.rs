@@ -7,6 +7,7 @@ use garrick_actor::supervise::{ChildState, Snapshot, SnapshotOf};
 use garrick_actor::{Consequence, FailureRecord, Handle, short_type_name};
 use garrick_sched::Nanos;
 
+use super::names::id_of_group;
 use super::sponsor::SponsorSource;
 use crate::reading::{Reading, Source};
 use crate::trouble::{ChildStatus, Effect, FailureReading, TreeReading};
@@ -93,7 +94,7 @@ fn failure_of(record: FailureRecord, place: &str, now: Nanos) -> FailureReading 
         _ => (Effect::Stopped, 0),
     };
     FailureReading {
-        actors: failure.task.to_owned(),
+        actors: id_of_group(failure.task),
         name: short_type_name(failure.task),
         path: failure.path.map(|path| path.to_string()),
         place: place.to_owned(),

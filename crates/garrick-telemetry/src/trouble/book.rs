@@ -147,13 +147,14 @@ impl Book {
     pub(crate) fn losses_since(&mut self, begin: i128) -> HashMap<(u64, String), Losses> {
         self.counted.retain(|counted| counted.at >= begin);
         let mut losses: HashMap<(u64, String), Losses> = HashMap::new();
-        let mut restarts: HashMap<&str, u64> = HashMap::new();
+        // A system may be watched twice, and custom sources may use the same path.
+        let mut restarts: HashMap<(u64, &str), u64> = HashMap::new();
         for counted in &self.counted {
             let of_group = losses.entry(counted.group.clone()).or_default();
             match (counted.effect, &counted.path) {
                 (Effect::Stopped | Effect::GivenUp, _) => of_group.lost += 1,
                 (Effect::Restarted, Some(path)) => {
-                    let of_one = restarts.entry(path).or_default();
+                    let of_one = restarts.entry((counted.group.0, path)).or_default();
                     *of_one += 1;
                     of_group.restarts_of_one = of_group.restarts_of_one.max(*of_one);
                 }
@@ -347,6 +348,18 @@ mod tests {
         assert_eq!(losses[&group("Clerk")], of(1, 4));
         add(&mut book, "Clerk", Effect::Restarted, 5000, 3 * SECOND);
         assert_eq!(book.counted.len(), COUNTED_MAX);
+    }
+
+    #[test]
+    fn restarts_of_two_actors_with_one_path_are_not_added_up() {
+        let mut book = Book::default();
+        for source in 0..2 {
+            let failures = (0..3).map(|_| failure("Clerk", Effect::Restarted));
+            book.add_failures(source, failures, 2 * SECOND, 0);
+        }
+        let losses = book.losses_since(0);
+        let of_one = |source| losses[&(source, "app::Clerk".to_owned())].restarts_of_one;
+        assert_eq!([of_one(0), of_one(1)], [3, 3]);
     }
 
     #[test]

@@ -54,7 +54,8 @@ pub struct FailureReport {
 /// The number of dead letters for one type of receiver and one reason.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct DeadLetters {
-    /// Name of the sponsor (thread pool or thread) that counted the messages.
+    /// Label of the sponsor (thread pool or thread) that counted the messages: its name, and a
+    /// number such as `#2` if another sponsor has the same name.
     pub place: String,
     /// Short name of the receiver's type. For messages that were lost before they reached a
     /// receiver, the short name of their type.

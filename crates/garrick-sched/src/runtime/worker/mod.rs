@@ -535,6 +535,9 @@ impl Worker {
     #[inline(never)]
     fn commit_dirty(&self, running: Option<CellPtr>) {
         self.shared.hooks.fail_if_chosen();
+        if running.is_some() {
+            self.shared.hooks.fail_if_broken_off();
+        }
         self.send_from_home();
         self.in_line.set(false);
         // Dropped values may send, hence the loop.

@@ -226,6 +226,7 @@ impl Worker {
     pub(crate) fn ends_later(&self, cell: CellPtr, stops: bool) -> bool {
         // While the effects of the turn are still staged. A panic discards the request.
         self.shared.hooks.fail_if_chosen();
+        self.shared.hooks.fail_if_broken_off();
         let mut asked = self.later.take_asked();
         let Some(request) = asked.take_request() else {
             if !asked.parts.is_empty() {
@@ -334,6 +335,7 @@ impl Worker {
     fn end_part(&self, cell: CellPtr) -> Part {
         // A part that fails is undone here, before its effects are set aside.
         self.shared.hooks.fail_if_chosen();
+        self.shared.hooks.fail_if_broken_off();
         let was_in_line = self.in_line.get();
         let (part, cut, _) = self.set_aside(cell);
         self.begin_pause();

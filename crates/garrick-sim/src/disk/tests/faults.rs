@@ -91,6 +91,41 @@ fn a_failed_sync_drops_what_no_later_sync_brings_back() {
 }
 
 #[test]
+fn a_failed_sync_keeps_any_of_the_blocks() {
+    const BLOCK: usize = 512;
+    let mut left = BTreeSet::new();
+    for seed in 0..4 * SEEDS {
+        let (disks, disk) = disks(seed);
+        let mut file = disk.create("log").unwrap();
+        disk.sync_names().unwrap();
+        // Three blocks, and a part of a block that a later write completes.
+        file.append(&[b'a'; 3 * BLOCK + 10]).unwrap();
+        file.append(&[b'a'; BLOCK - 10]).unwrap();
+        disks.all().sync_fails(1000);
+        assert!(file.sync().is_err());
+        let [DiskEvent::SyncFailed { dropped }] = events(&disks)[..] else {
+            panic!("one sync has failed");
+        };
+        crash(&disks);
+        let content = disk.read("log").unwrap();
+        let kept = content.iter().filter(|byte| **byte == b'a').count();
+        assert_eq!(kept + dropped, 4 * BLOCK);
+        let is_whole = |block: &[u8]| block.len() == BLOCK && block.iter().all(|b| *b == block[0]);
+        if content.chunks(BLOCK).all(is_whole) {
+            left.insert(
+                content
+                    .chunks(BLOCK)
+                    .map(|block| block[0])
+                    .collect::<Vec<_>>(),
+            );
+        }
+    }
+    // Each subset of the blocks. The others are gaps, or are after the end of the file.
+    assert_eq!(left.len(), 16, "{left:?}");
+    assert!(left.contains(&[0, b'a', 0, b'a'][..]), "{left:?}");
+}
+
+#[test]
 fn what_is_written_again_after_a_failed_sync_becomes_durable() {
     for seed in 0..SEEDS {
         let (disks, disk) = disks(seed);

@@ -44,6 +44,19 @@ fn a_length_is_cut_and_extended() {
 }
 
 #[test]
+fn a_file_that_is_opened_to_read_cannot_be_written() {
+    let (_disks, disk) = disks(0);
+    disk.create("log").unwrap().append(b"one").unwrap();
+    let mut file = disk.open_to_read("log").unwrap();
+    let kind = |result: std::io::Result<()>| result.unwrap_err().kind();
+    assert_eq!(kind(file.append(b"x")), ErrorKind::PermissionDenied);
+    assert_eq!(kind(file.write_at(0, b"x")), ErrorKind::PermissionDenied);
+    assert_eq!(kind(file.set_length(0)), ErrorKind::PermissionDenied);
+    assert_eq!(file.read().unwrap(), b"one");
+    file.sync().unwrap();
+}
+
+#[test]
 fn names_are_listed_in_order() {
     let (_disks, disk) = disks(0);
     for name in ["b", "c", "a"] {
