@@ -47,7 +47,7 @@ pub struct FromStream<S: Stream> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<S> {
-    let (_, waker) = Ringer::new(output.shared_line(), Side::Sender);
+    let waker = Ringer::waker(output.shared_line(), Side::Sender);
     FromStream {
         output,
         stream: Box::pin(stream),
@@ -148,7 +148,7 @@ where
     F: Future<Output = ()>,
 {
     let line = Arc::clone(output.shared_line());
-    let (_, waker) = Ringer::new(&line, Side::Sender);
+    let waker = Ringer::waker(&line, Side::Sender);
     FromAsync {
         future: Box::pin(source(output.into())),
         line,
