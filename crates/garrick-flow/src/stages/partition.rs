@@ -137,7 +137,8 @@ where
         }
         let rest = match full {
             Some(to) => Wait::free(&self.outputs[to], self.wanted),
-            None => Wait::readable(&self.input, 1),
+            // One output is ready, unless all receivers are gone, which ends the wait.
+            None => Wait::readable(&self.input, 1).and(Wait::any_free(&self.outputs, 1)),
         };
         super::next(self.plan.len(), rest)
     }
