@@ -100,8 +100,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that follow [`Write::Finish`]. The senders of these payloads already had
-    /// a place in the queue, or were waiting for one. To find out when all of them are written, the
+    /// Writes the payloads that follow [`Write::Finish`]. These payloads already have a place in
+    /// the queue, and nobody waits for a place. To find out when all of them are written, the
     /// scribe (the actor that writes) itself takes all places of the queue, one after another.
     async fn write_rest(
         &mut self,
