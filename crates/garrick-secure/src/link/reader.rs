@@ -10,14 +10,17 @@
 //! A behavior stores the sequence number of the expected frame. The behavior that waits for the
 //! body also stores the size of the body. The reader sends the body together with its request for
 //! the tag, and gets the body back with the answer.
+//!
+//! A long frame is checked and decrypted by another actor, the opener, in several turns.
 
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use garrick_actor::{Address, Behavior, BehaviorContext, Next, Reply, behavior};
+use garrick_actor::{Address, Behavior, BehaviorContext, InternalFunction, Next, Reply, behavior};
 
 use super::buffer::{self, Get, Got};
 use super::keeper;
+use super::opener::{self, LongFrame, TURN_BYTES};
 use crate::error::{Error, Part};
 use crate::event::{Event, Frame, Listener};
 use crate::frame::{Keys, Kind, LENGTH_BYTES, check_length};
@@ -85,18 +88,53 @@ fn tag(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
         let known = &known;
         known.step(cx, |cx| {
             let (mut body, tag) = taken(got, Part::Tag, TAG_BYTES)?;
-            match known.keys.open(sequence, &mut body, &tag)? {
-                Kind::Data => known.deliver(body)?,
-                Kind::End => {
-                    let _ = cx.send(&known.keeper, keeper::Msg::Heard);
-                    return Ok(None);
-                }
+            if body.len() <= TURN_BYTES {
+                let kind = known.keys.open(sequence, &mut body, &tag)?;
+                return opened(known, cx, sequence, kind, body);
             }
-            ask_for_length(&known.buffer, cx.address());
-            let next = sequence.checked_add(1).ok_or(Error::Exhausted)?;
-            Ok(Some(length(known.clone(), next)))
+            let frame = LongFrame {
+                keys: known.keys.clone(),
+                sequence,
+                body,
+                tag,
+                reader: cx.address(),
+                keeper: known.keeper.clone(),
+            };
+            drop(cx.spawn(InternalFunction(|mailbox| opener::run(mailbox, frame))));
+            Ok(Some(long(known.clone(), sequence)))
         })
     })
+}
+
+/// Waits until the opener (the actor that checks and decrypts a long frame) has finished.
+fn long(known: Arc<Known>, sequence: u64) -> Behavior<Got> {
+    behavior(move |got, cx| {
+        let known = &known;
+        known.step(cx, |cx| match got {
+            Got::Opened(kind, payload) => opened(known, cx, sequence, kind, payload),
+            Got::Bytes { .. } | Got::Ended { .. } => unreachable!("it has asked for no bytes"),
+        })
+    })
+}
+
+/// Delivers the payload of a frame that has passed all checks, and requests the next frame.
+fn opened(
+    known: &Arc<Known>,
+    cx: &mut BehaviorContext<'_, Got>,
+    sequence: u64,
+    kind: Kind,
+    payload: BytesMut,
+) -> Step {
+    match kind {
+        Kind::Data => known.deliver(payload)?,
+        Kind::End => {
+            let _ = cx.send(&known.keeper, keeper::Msg::Heard);
+            return Ok(None);
+        }
+    }
+    ask_for_length(&known.buffer, cx.address());
+    let next = sequence.checked_add(1).ok_or(Error::Exhausted)?;
+    Ok(Some(length(known.clone(), next)))
 }
 
 /// Returns two buffers: the bytes that the reader already had, and the bytes that the reader has
@@ -105,6 +143,7 @@ fn taken(got: Got, part: Part, want: usize) -> Result<(BytesMut, BytesMut), Erro
     match got {
         Got::Bytes { held, bytes } => Ok((held, bytes)),
         Got::Ended { have } => Err(Error::Truncated { part, have, want }),
+        Got::Opened(..) => unreachable!("no frame is being opened"),
     }
 }
 
