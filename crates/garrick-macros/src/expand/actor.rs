@@ -22,13 +22,13 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     let attributes = for_items(block);
     let (impl_generics, arguments, clause) = generics.split_for_impl();
     let arms = block.messages.iter().map(|m| arm(block, m, &quote!(self)));
-    let started = block.started.as_ref().map(|s| started(block, s));
+    let started = block.started.iter().map(|s| started(block, s));
     let kinds = kinds(block);
     let name = block
         .name
         .as_ref()
         .map(|name| quote!(fn name() -> &'static str { #name }));
-    let starts = block.started.is_some();
+    let starts = !block.started.is_empty();
     let cx = own("cx", Span::mixed_site());
     quote! {
         #(#attributes)*
@@ -38,7 +38,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
             type Outcome = #krate::Next;
             const STARTS: bool = #starts;
 
-            #started
+            #(#started)*
 
             #[inline]
             #[allow(deprecated, unused_variables, unreachable_code)]
