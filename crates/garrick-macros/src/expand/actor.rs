@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
 use super::message::arm_of_unused;
-use super::{for_items, own};
+use super::{for_items, located, own};
 use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
 use crate::types::Returned;
@@ -114,7 +114,12 @@ fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream
     match returned {
         Returned::Nothing => quote!(#call; #krate::Next::Continue),
         Returned::Next => quote!(#call),
-        Returned::Fallible => quote!(#krate::Outcome::into_next(#call)),
+        Returned::Fallible(span) => {
+            // The spans make rustc report errors of the error's type at that type.
+            let result = own("result", *span);
+            let into_next = located(quote!(#krate::Outcome::into_next), *span);
+            quote!(let #result = #call; #into_next(#result))
+        }
         Returned::Answer(ty) => {
             let reply = own("reply", ty.span());
             quote!(#reply.send(#call); #krate::Next::Continue)
