@@ -5,6 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
+use garrick_core::quiet::Contained;
+
 use crate::channel::{Roused, Side};
 use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
@@ -27,8 +29,9 @@ pub struct ForEachAsync<T, F, Fut> {
 /// Slot for one pending future. The slot is allocated once and reused, so that no value needs an
 /// allocation.
 struct Slot<Fut> {
-    /// The pending future, if there is one.
-    future: Pin<Box<Option<Fut>>>,
+    /// The pending future, if there is one. Contained, because the destructors of several futures
+    /// may panic when the stage is dropped.
+    future: Pin<Box<Option<Contained<Fut>>>>,
     /// Waker of the future.
     waker: Waker,
 }
@@ -110,7 +113,7 @@ impl<T, F, Fut> ForEachAsync<T, F, Fut> {
             count += 1;
             let future = (self.each)(value);
             let slot = &mut self.slots[index];
-            slot.future.set(Some(future));
+            slot.future.set(Some(Contained::new(future)));
             if slot.poll() {
                 self.free.pop();
             }
