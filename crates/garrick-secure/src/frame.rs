@@ -69,6 +69,19 @@ impl Kind {
             found => Err(Error::Kind { found }),
         }
     }
+
+    /// Removes the kind from a decrypted body, so that only the payload is left.
+    pub(crate) fn take_from(body: &mut BytesMut) -> Result<Self, Error> {
+        let Some((kind, payload)) = body.split_last() else {
+            return Err(Error::Length {
+                found: 0,
+                max: u32::MAX,
+            });
+        };
+        let (kind, payload_bytes) = (*kind, payload.len());
+        body.truncate(payload_bytes);
+        Self::of(kind)
+    }
 }
 
 /// The keys of one direction of a connection, ready for use. All frames of the direction use the
@@ -88,16 +101,10 @@ pub(crate) struct Sealing {
     sealed: usize,
 }
 
-/// The state of a frame that is checked, and then decrypted, in several steps.
-pub(crate) struct Opening {
+/// The check of a frame's tag, in several steps. Nothing of the frame is decrypted before.
+pub(crate) struct Check {
     /// State of the HMAC after the length and some bytes of the body have been hashed.
     tagger: Tagger,
-    /// Number of bytes of the body that are hashed.
-    hashed: usize,
-    /// True if the tag is right.
-    is_checked: bool,
-    /// Number of bytes of the body that are decrypted.
-    decrypted: usize,
 }
 
 type Keystream<'a> = StreamCipherCoreWrapper<CtrCore<&'a Aes256, Ctr64BE>>;
@@ -181,71 +188,42 @@ impl Keys {
         body: &mut BytesMut,
         tag: &[u8],
     ) -> Result<Kind, Error> {
-        let mut opening = self.check(body.len());
-        loop {
-            if let Some(kind) = self.go_on(sequence, &mut opening, body, tag, usize::MAX)? {
-                return Ok(kind);
-            }
-        }
+        let mut check = self.check(body.len());
+        check.update(body);
+        check.finish(sequence, tag)?;
+        self.decrypt(sequence, 0, body);
+        Kind::take_from(body)
     }
 
     /// Begins to check a body of `body_bytes` bytes.
-    pub(crate) fn check(&self, body_bytes: usize) -> Opening {
+    pub(crate) fn check(&self, body_bytes: usize) -> Check {
         let length = u32::try_from(body_bytes).unwrap_or(u32::MAX);
-        Opening {
+        Check {
             tagger: self.tagger(length),
-            hashed: 0,
-            is_checked: false,
-            decrypted: 0,
         }
     }
 
-    /// Goes on to check the tag of a body, and then to decrypt the body. Hashes and decrypts at
-    /// most `bytes_max` bytes, a multiple of [`BLOCK_BYTES`]. Returns the kind of the frame if the
-    /// frame is complete, and leaves only the payload in `body`. Decrypts nothing before the tag is
-    /// checked.
-    pub(crate) fn go_on(
-        &self,
-        sequence: u64,
-        opening: &mut Opening,
-        body: &mut BytesMut,
-        tag: &[u8],
-        bytes_max: usize,
-    ) -> Result<Option<Kind>, Error> {
-        if !opening.is_checked {
-            let part = part(body, &mut opening.hashed, bytes_max);
-            opening.tagger.update(part);
-            if opening.hashed < body.len() {
-                return Ok(None);
-            }
-            if !is_tag(&opening.tagger, sequence, tag) {
-                return Err(diagnose(&opening.tagger, sequence, tag));
-            }
-            opening.is_checked = true;
-        }
-        let mut keystream = self.keystream(sequence, opening.decrypted);
-        keystream.apply_keystream(part(body, &mut opening.decrypted, bytes_max));
-        if opening.decrypted < body.len() {
-            return Ok(None);
-        }
-        let Some((kind, payload)) = body.split_last() else {
-            return Err(Error::Length {
-                found: 0,
-                max: u32::MAX,
-            });
-        };
-        let (kind, payload_bytes) = (*kind, payload.len());
-        body.truncate(payload_bytes);
-        Kind::of(kind).map(Some)
+    /// Decrypts the part of a checked body that begins with the byte `from`, a multiple of
+    /// [`BLOCK_BYTES`].
+    pub(crate) fn decrypt(&self, sequence: u64, from: usize, part: &mut [u8]) {
+        self.keystream(sequence, from).apply_keystream(part);
     }
 }
 
-/// Returns the next part of a body: at most `bytes_max` bytes from the index `done`. Adds the
-/// length of the part to `done`.
-fn part<'a>(body: &'a mut BytesMut, done: &mut usize, bytes_max: usize) -> &'a mut [u8] {
-    let from = *done;
-    *done += (body.len() - from).min(bytes_max);
-    &mut body[from..*done]
+impl Check {
+    /// Hashes the next part of the body.
+    pub(crate) fn update(&mut self, part: &[u8]) {
+        self.tagger.update(part);
+    }
+
+    /// Compares the tag with the one of the frame, after the whole body has been hashed.
+    pub(crate) fn finish(&self, sequence: u64, tag: &[u8]) -> Result<(), Error> {
+        if is_tag(&self.tagger, sequence, tag) {
+            Ok(())
+        } else {
+            Err(diagnose(&self.tagger, sequence, tag))
+        }
+    }
 }
 
 /// Returns true if `tag` is the tag of the frame with the sequence number `sequence`. `hashed` is
@@ -440,54 +418,48 @@ mod tests {
     }
 
     /// Seals and opens a payload in steps of `bytes_max` bytes. Returns the frame, the payload, and
-    /// the number of steps of both.
-    fn in_steps(payload: &[u8], bytes_max: usize) -> (BytesMut, BytesMut, [usize; 2]) {
+    /// the number of steps in which it was sealed.
+    fn in_steps(payload: &[u8], bytes_max: usize) -> (BytesMut, BytesMut, usize) {
         let mut sealer = Sealer::new(keys(Suite::default()), 1_000_000);
-        let (mut wire, mut sealed) = (BytesMut::new(), 1);
+        let (mut wire, mut steps) = (BytesMut::new(), 1);
         let mut sealing = sealer.begin(Kind::Data, payload, &mut wire).unwrap();
         while !sealer.go_on(&mut sealing, payload, &mut wire, bytes_max) {
-            sealed += 1;
+            steps += 1;
         }
         let keys = keys(Suite::default());
         let mut body = BytesMut::from(&wire[LENGTH_BYTES..wire.len() - TAG_BYTES]);
-        let tag = &wire[wire.len() - TAG_BYTES..];
-        let (mut opening, mut opened) = (keys.check(body.len()), 1);
-        let encrypted = body.clone();
-        let mut open = |body: &mut BytesMut| keys.go_on(0, &mut opening, body, tag, bytes_max);
-        while open(&mut body).unwrap().is_none() {
-            opened += 1;
-            let is_hashed = (opened - 1) * bytes_max >= body.len();
-            assert!(is_hashed || body == encrypted, "decrypted before the check");
+        let mut check = keys.check(body.len());
+        body.chunks(bytes_max).for_each(|part| check.update(part));
+        check.finish(0, &wire[wire.len() - TAG_BYTES..]).unwrap();
+        for (number, part) in body.chunks_mut(bytes_max).enumerate() {
+            keys.decrypt(0, number * bytes_max, part);
         }
-        (wire, body, [sealed, opened])
+        assert_eq!(Kind::take_from(&mut body), Ok(Kind::Data));
+        (wire, body, steps)
     }
 
     #[test]
     fn the_steps_of_a_frame_do_not_change_it() {
         for bytes in [0_usize, 1, 15, 16, 31, 32, 33, 8_192, 20_000] {
             let payload: Vec<u8> = (0..bytes).map(|n| n as u8).collect();
-            let (whole, opened, steps) = in_steps(&payload, usize::MAX);
-            assert_eq!((&opened[..], steps), (&payload[..], [1, 1]));
+            let (whole, opened, steps) = in_steps(&payload, 1 << 20);
+            assert_eq!((&opened[..], steps), (&payload[..], 1));
             for bytes_max in [16, 32, 4_096, 8_192, 16_384] {
                 let (frame, opened, steps) = in_steps(&payload, bytes_max);
                 assert_eq!((&frame, &opened[..]), (&whole, &payload[..]));
-                let hashing = (bytes + 1).div_ceil(bytes_max);
-                let expected = [bytes.div_ceil(bytes_max).max(1), 2 * hashing - 1];
+                let expected = bytes.div_ceil(bytes_max).max(1);
                 assert_eq!(steps, expected, "{bytes} bytes in steps of {bytes_max}");
             }
         }
     }
 
     #[test]
-    fn a_forged_frame_is_not_decrypted_in_steps_either() {
+    fn a_forged_frame_is_found_in_steps_too() {
         let keys = keys(Suite::default());
-        let mut body = BytesMut::from(&[5; 100][..]);
-        let mut opening = keys.check(body.len());
-        let mut open = || keys.go_on(7, &mut opening, &mut body, &[0; TAG_BYTES], 32);
-        for _ in 0..3 {
-            assert_eq!(open(), Ok(None));
-        }
-        assert_eq!(open(), Err(Error::Forged { sequence: 7 }));
-        assert_eq!(body, [5; 100][..]);
+        let mut check = keys.check(100);
+        check.update(&[5; 40]);
+        check.update(&[5; 60]);
+        let forged = check.finish(7, &[0; TAG_BYTES]);
+        assert_eq!(forged, Err(Error::Forged { sequence: 7 }));
     }
 }

@@ -31,7 +31,8 @@ pub struct Options {
     ///
     /// A frame can be authenticated only when all of it has arrived. So an attacker who can change
     /// bytes can make the connection store this number of bytes. The memory for a frame of more
-    /// than 2 MiB is allocated while the frame arrives.
+    /// than 2 MiB is allocated while the frame arrives. After the check, such a frame is decrypted
+    /// into new memory.
     pub payload_bytes_max: u32,
     /// Time limit for the whole greeting. The default is 10 s.
     pub greeting_timeout: Duration,

@@ -10,8 +10,8 @@
 //! The buffer passes bytes on by splitting off the memory that they were read into. When nothing
 //! refers to this memory any more, the buffer reuses the memory from its beginning. While the
 //! source reads, the source owns the memory. Bytes are copied in only one case: if the memory
-//! behind the beginning of a frame is too small for the rest of the frame. The memory for a frame
-//! of more than 2 MiB grows while the frame arrives.
+//! behind the beginning of a frame is too small for the rest of the frame, or for the next piece of
+//! a long frame.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -29,11 +29,6 @@ use crate::patience::{Alarm, Patience};
 /// Initial and minimum capacity of the buffer in bytes. With little traffic, the capacity stays at
 /// this minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
-
-/// Maximum number of bytes for which the buffer allocates memory although none of them has arrived.
-/// A longer frame gets more memory while its bytes arrive: the announced length is not
-/// authenticated yet, so it must not cost much memory.
-const ANNOUNCED_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Maximum number of bytes that the source must read before it returns the memory. So a long frame
 /// needs several reads, between which other actors run.
@@ -168,14 +163,7 @@ impl Buffer {
         } else {
             1
         };
-        let arrived = self.bytes.len();
-        if missing <= ANNOUNCED_BYTES_MAX {
-            self.bytes.reserve(missing.max(self.room_bytes / 2));
-        } else if self.bytes.capacity() - arrived < LEAST_BYTES_MAX {
-            // As much again as has arrived, so a long frame is copied few times.
-            self.bytes
-                .reserve(missing.min(arrived).max(ANNOUNCED_BYTES_MAX));
-        }
+        self.bytes.reserve(missing.max(self.room_bytes / 2));
         let fill = Fill {
             buffer: mem::take(&mut self.bytes),
             least,
