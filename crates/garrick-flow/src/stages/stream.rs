@@ -125,7 +125,8 @@ pub struct FromAsync<F> {
 /// [`AsyncSender`], and returns the future.
 ///
 /// The future sends values, and may await any other future. The source ends when the future is
-/// ready.
+/// ready. If the receiver is gone, the future learns of it by its next
+/// [`send`](AsyncSender::send). While the future awaits something else, the source goes on.
 ///
 /// # Examples
 ///

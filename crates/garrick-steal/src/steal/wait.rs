@@ -245,6 +245,10 @@ impl<T> Drop for RoomSearch<'_, T> {
 /// is woken stays in the list of waiting receivers. A value that is sent later may wake the
 /// forgotten future instead of another receiver.
 ///
+/// A future that is polled again by the same task keeps its place among the waiting receivers. If
+/// there is a value that another thread is just moving, the poll wakes its own task, so that the
+/// executor polls the future again.
+///
 /// # Panics
 ///
 /// Panics in `poll` if the clone of the task's waker panics. A panic of a waker that is woken or
