@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 assert!(*age < 1_000, "worn out");
                 n * 2
             });
-            if input.is_finished() {
+            if input.is_finished() || output.is_closed() {
                 return Wait::done();
             }
             Wait::readable(input, 1).and(Wait::free(output, 1))

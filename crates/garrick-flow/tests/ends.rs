@@ -1,9 +1,12 @@
 //! Tests how graphs end: stage by stage, at once, by a panic, or from either side. No message in
 //! flight is lost.
 use std::error::Error;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_core::Stream;
 use garrick_flow::{Cx, Graph, Receiver, Report, Sender, Wait, stages};
 
 type Result = std::result::Result<(), Box<dyn Error>>;
@@ -84,6 +87,44 @@ fn a_stop_drains_what_is_in_flight() -> Result {
         assert!(report.failures().is_empty(), "{report:?}");
         assert_drained(&report);
         assert_eq!(report.channels()[0].taken, report.channels()[1].sent);
+    }
+    Ok(())
+}
+
+/// A stream that yields three values at once, and then panics.
+struct Breaks(u64);
+
+impl Stream for Breaks {
+    type Item = u64;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<u64>> {
+        assert!(self.0 < 3, "it breaks off");
+        self.0 += 1;
+        Poll::Ready(Some(self.0))
+    }
+}
+
+#[test]
+fn a_source_that_breaks_off_has_sent_what_it_had_yielded() -> Result {
+    for is_stream in [false, true] {
+        let mut graph = Graph::new();
+        let (output, input) = graph.channel::<u64>(64)?;
+        if is_stream {
+            graph.source("breaks", stages::from_stream(output, Breaks(0)));
+        } else {
+            let values = (1..).inspect(|n| assert!(*n <= 3, "it breaks off"));
+            graph.source("breaks", stages::produce(output, values));
+        }
+        let (told, sum) = std::sync::mpsc::channel();
+        graph.stage(
+            "read",
+            stages::consume(input, move |batch: &[u64]| {
+                told.send(batch.iter().sum::<u64>()).unwrap();
+            }),
+        );
+        let report = graph.start()?.join();
+        assert_eq!(report.failures()[0].message, "it breaks off");
+        assert_eq!(sum.iter().sum::<u64>(), 1 + 2 + 3);
     }
     Ok(())
 }

@@ -148,6 +148,18 @@ fn a_full_part_holds_up_all_and_a_closed_one_ends_the_stage() -> Result {
 }
 
 #[test]
+fn a_stage_whose_receivers_are_all_gone_ends_even_if_no_value_comes() -> Result {
+    let mut graph = Graph::new();
+    let (_numbers, input) = graph.channel::<u64>(4)?;
+    let (parts, parts_in) = graph.bundle::<u64>(2, 4)?;
+    let mut probe = StageDriver::new(&graph, stages::partition(input, parts, |n| *n));
+    assert_eq!(probe.run(10), Seen::Waits);
+    drop(parts_in);
+    assert_eq!(probe.run(10), Seen::Done);
+    Ok(())
+}
+
+#[test]
 fn turns_pass_over_the_full_and_the_gone() -> Result {
     let mut graph = Graph::new();
     let (mut numbers, input) = graph.channel(Slots::of(64).batch(2))?;

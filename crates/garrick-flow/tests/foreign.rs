@@ -145,3 +145,41 @@ fn a_stage_is_started_again_whatever_the_panic_leaves_behind() -> Result {
     assert_eq!(report.stage("again").map(|stage| stage.restarts), Some(2));
     Ok(())
 }
+
+/// A value whose destructor always panics, even during another panic.
+struct NeverEasy(Arc<AtomicUsize>);
+
+impl Drop for NeverEasy {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+        fail();
+    }
+}
+
+#[test]
+fn futures_that_all_panic_when_they_go_end_only_their_stage() -> Result {
+    silence_panics();
+    let mut graph = Graph::new();
+    let (numbers, input) = graph.channel::<u32>(4)?;
+    let (begun, drops) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (ours, kept) = (begun.clone(), drops.clone());
+    let each = move |_| {
+        ours.fetch_add(1, SeqCst);
+        let end = NeverEasy(kept.clone());
+        async move {
+            let _end = end;
+            std::future::pending::<()>().await;
+        }
+    };
+    graph.source("numbers", stages::produce(numbers, 0..3));
+    graph.stage("futures", stages::for_each_async(input, each).at_once(3));
+    let running = graph.start()?;
+    while begun.load(SeqCst) < 3 {
+        std::thread::yield_now();
+    }
+    let report = running.abort();
+    assert_eq!(drops.load(SeqCst), 3);
+    let failed = report.failures().iter().map(|failure| &*failure.stage);
+    assert_eq!(failed.collect::<Vec<_>>(), ["futures"]);
+    Ok(())
+}

@@ -45,8 +45,9 @@ pub(crate) struct Block {
     /// Methods that cannot handle a message. Does not contain methods whose generated names are
     /// already in use.
     pub(crate) rejected: Vec<Rejected>,
-    /// The method that is called before the first message, if there is one.
-    pub(crate) started: Option<Started>,
+    /// The method that is called before the first message, if there is one. Several methods if each
+    /// of them has a `cfg` that may remove it.
+    pub(crate) started: Vec<Started>,
     /// The method that changes the state of a durable actor, if there is one.
     pub(crate) apply: Option<Apply>,
     /// The functions that convert duties of a durable actor into messages.
@@ -264,7 +265,7 @@ struct Reader<'a> {
     taken: Vec<Taken>,
     messages: Vec<Message>,
     rejected: Vec<Rejected>,
-    started: Option<Started>,
+    started: Vec<Started>,
     apply: Option<Apply>,
     /// True if a method was marked `#[durable(apply)]`, even if this method has an error.
     has_apply: bool,
@@ -289,7 +290,7 @@ impl<'a> Reader<'a> {
             taken: Vec::new(),
             messages: Vec::new(),
             rejected: Vec::new(),
-            started: None,
+            started: Vec::new(),
             apply: None,
             has_apply: false,
             conversions: Vec::new(),
@@ -314,14 +315,18 @@ impl<'a> Reader<'a> {
         if self.errors.append(check::started(method)) {
             return;
         }
-        if self.started.is_some() {
+        let conditional = attributes::is_conditional(&method.attrs);
+        // Two conditions may exclude each other. If they do not, rustc reports the second method.
+        let is_rival =
+            |other: &Started| !(conditional && attributes::is_conditional(&other.attributes));
+        if self.started.iter().any(is_rival) {
             let message =
                 "another method is already marked `#[actor(started)]`; call this method from there";
             self.errors.at(&method.sig.ident, message);
             return;
         }
         let context = check::typed_arguments(&method.sig).next();
-        self.started = Some(Started {
+        self.started.push(Started {
             attributes: method.attrs.clone(),
             method: method.sig.ident.clone(),
             context: context.map(Spanned::span),
@@ -509,7 +514,7 @@ mod tests {
             (block.message, block.handle),
             (parse_quote!(CounterMsg), parse_quote!(CounterHandle))
         );
-        assert_eq!(block.started.unwrap().method, "begin");
+        assert_eq!(block.started[0].method, "begin");
         assert!(matches!(block.visibility, Visibility::Restricted(_)));
         let generics = block.generics.to_token_stream().to_string();
         assert_eq!(generics, quote!(<T: Into<r#mod::Counter<T> > >).to_string());

@@ -2,6 +2,8 @@
 //! `Context`, `Decide`, `Next`, `Option` and `Reply` are recognized by the last segment of their
 //! path.
 
+use proc_macro2::Span;
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::visit_mut::{self, VisitMut};
 use syn::{
@@ -16,8 +18,9 @@ pub(crate) enum Returned {
     Nothing,
     /// The method returns a `Next`.
     Next,
-    /// The method returns a `Result<Next, _>`, whose error makes the actor fail.
-    Fallible,
+    /// The method returns a `Result<Next, _>`, whose error makes the actor fail. Contains the span
+    /// of the error's type.
+    Fallible(Span),
     /// The method returns an answer of this type.
     Answer(Box<Type>),
 }
@@ -32,7 +35,7 @@ impl Returned {
             // A method that never returns does not have to specify what comes next.
             Type::Never(_) => Self::Next,
             other if is_next(other) => Self::Next,
-            other if is_result_of_next(other) => Self::Fallible,
+            other if is_result_of_next(other) => Self::Fallible(span_of_error(other)),
             other => Self::Answer(Box::new(other.clone())),
         }
     }
@@ -51,6 +54,18 @@ fn is_result_of_next(ty: &Type) -> bool {
         return false;
     };
     matches!(arguments.args.first(), Some(GenericArgument::Type(ok)) if is_next(bare(ok)))
+}
+
+/// Returns the span of the second argument of a `Result<Next, _>`, or of the whole type if there is
+/// no second argument.
+fn span_of_error(ty: &Type) -> Span {
+    let arguments = last_segment(ty).map(|last| &last.arguments);
+    match arguments {
+        Some(PathArguments::AngleBracketed(arguments)) if arguments.args.len() > 1 => {
+            arguments.args[1].span()
+        }
+        _ => ty.span(),
+    }
 }
 
 /// Returns true if `ty` is a reference to a `Context<'_, _>` or a `Decide<'_, '_, _>`.
@@ -270,7 +285,7 @@ mod tests {
         ));
         assert!(matches!(
             Returned::of(&parse_quote!(-> std::io::Result<Next>)),
-            Returned::Fallible
+            Returned::Fallible(_)
         ));
         assert!(matches!(
             Returned::of(&parse_quote!(-> Result<(), Error>)),

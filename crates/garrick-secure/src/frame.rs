@@ -37,6 +37,9 @@ pub const OVERHEAD_BYTES: usize = LENGTH_BYTES + 1 + TAG_BYTES;
 /// bytes fits into the first-level cache.
 const STEP_BYTES: usize = 8 * 1024;
 
+/// Size of a block of the cipher, in bytes.
+const BLOCK_BYTES: usize = 16;
+
 /// Maximum distance between the expected sequence number and the other sequence numbers that are
 /// tried if the tag of a frame is wrong. This search distinguishes a replayed or early frame from a
 /// forged frame.
@@ -66,6 +69,19 @@ impl Kind {
             found => Err(Error::Kind { found }),
         }
     }
+
+    /// Removes the kind from a decrypted body, so that only the payload is left.
+    pub(crate) fn take_from(body: &mut BytesMut) -> Result<Self, Error> {
+        let Some((kind, payload)) = body.split_last() else {
+            return Err(Error::Length {
+                found: 0,
+                max: u32::MAX,
+            });
+        };
+        let (kind, payload_bytes) = (*kind, payload.len());
+        body.truncate(payload_bytes);
+        Self::of(kind)
+    }
 }
 
 /// The keys of one direction of a connection, ready for use. All frames of the direction use the
@@ -73,6 +89,21 @@ impl Kind {
 pub(crate) struct Keys {
     cipher: Aes256,
     /// State of the HMAC after it has hashed only the key.
+    tagger: Tagger,
+}
+
+/// The state of a frame that is encrypted in several steps.
+pub(crate) struct Sealing {
+    kind: Kind,
+    /// State of the HMAC after the length and the encrypted bytes have been hashed.
+    tagger: Tagger,
+    /// Number of payload bytes that are encrypted.
+    sealed: usize,
+}
+
+/// The check of a frame's tag, in several steps. Nothing of the frame is decrypted before.
+pub(crate) struct Check {
+    /// State of the HMAC after the length and some bytes of the body have been hashed.
     tagger: Tagger,
 }
 
@@ -86,9 +117,16 @@ impl Keys {
         }
     }
 
-    fn keystream(&self, sequence: u64) -> Keystream<'_> {
-        let mut block = [0; 16];
+    /// Returns the keystream of a frame, from the byte with the index `from`, a multiple of
+    /// [`BLOCK_BYTES`].
+    fn keystream(&self, sequence: u64, from: usize) -> Keystream<'_> {
+        debug_assert!(
+            from.is_multiple_of(BLOCK_BYTES),
+            "each block has its number"
+        );
+        let mut block = [0; BLOCK_BYTES];
         block[..8].copy_from_slice(&sequence.to_be_bytes());
+        block[8..].copy_from_slice(&((from / BLOCK_BYTES) as u64).to_be_bytes());
         StreamCipherCoreWrapper::from_core(CtrCore::inner_iv_init(&self.cipher, &block.into()))
     }
 
@@ -100,23 +138,47 @@ impl Keys {
         tagger
     }
 
-    /// Appends the frame of `payload` to `out`.
-    fn seal(&self, sequence: u64, kind: Kind, payload: &[u8], out: &mut BytesMut) {
-        let length = u32::try_from(payload.len() + 1).expect("the limit is below");
-        out.reserve(payload.len() + OVERHEAD_BYTES);
+    /// Begins the frame of a payload of `payload_bytes` bytes: appends the length to `out`.
+    fn begin(&self, kind: Kind, payload_bytes: usize, out: &mut BytesMut) -> Sealing {
+        let length = u32::try_from(payload_bytes + 1).expect("the limit is below");
+        out.reserve(payload_bytes + OVERHEAD_BYTES);
         out.put_u32(length);
-        let mut keystream = self.keystream(sequence);
-        let mut tagger = self.tagger(length);
+        Sealing {
+            kind,
+            tagger: self.tagger(length),
+            sealed: 0,
+        }
+    }
+
+    /// Appends the next part of a frame to `out`: at most `bytes_max` bytes of `payload`, and the
+    /// end of the frame if these are the last ones. Returns true if the frame is complete.
+    fn seal(
+        &self,
+        sequence: u64,
+        sealing: &mut Sealing,
+        payload: &[u8],
+        out: &mut BytesMut,
+        bytes_max: usize,
+    ) -> bool {
+        let rest = &payload[sealing.sealed..];
+        let part = &rest[..rest.len().min(bytes_max)];
+        let mut keystream = self.keystream(sequence, sealing.sealed);
+        let tagger = &mut sealing.tagger;
         let mut step = |bytes: &[u8]| {
             let from = out.len();
             out.extend_from_slice(bytes);
             keystream.apply_keystream(&mut out[from..]);
             tagger.update(&out[from..]);
         };
-        payload.chunks(STEP_BYTES).for_each(&mut step);
-        step(&[kind.number()]);
+        part.chunks(STEP_BYTES).for_each(&mut step);
+        sealing.sealed += part.len();
+        if part.len() < rest.len() {
+            return false;
+        }
+        step(&[sealing.kind.number()]);
         tagger.update(&sequence.to_be_bytes());
-        out.extend_from_slice(&tagger.finish());
+        out.extend_from_slice(&tagger.clone().finish());
+        true
     }
 
     /// Checks the tag of a body, and then decrypts the body. Leaves only the payload in `body`.
@@ -126,22 +188,41 @@ impl Keys {
         body: &mut BytesMut,
         tag: &[u8],
     ) -> Result<Kind, Error> {
-        let length = u32::try_from(body.len()).unwrap_or(u32::MAX);
-        let mut tagger = self.tagger(length);
-        tagger.update(body);
-        if !is_tag(&tagger, sequence, tag) {
-            return Err(diagnose(&tagger, sequence, tag));
+        let mut check = self.check(body.len());
+        check.update(body);
+        check.finish(sequence, tag)?;
+        self.decrypt(sequence, 0, body);
+        Kind::take_from(body)
+    }
+
+    /// Begins to check a body of `body_bytes` bytes.
+    pub(crate) fn check(&self, body_bytes: usize) -> Check {
+        let length = u32::try_from(body_bytes).unwrap_or(u32::MAX);
+        Check {
+            tagger: self.tagger(length),
         }
-        self.keystream(sequence).apply_keystream(body);
-        let Some((kind, payload)) = body.split_last() else {
-            return Err(Error::Length {
-                found: 0,
-                max: u32::MAX,
-            });
-        };
-        let (kind, payload_bytes) = (*kind, payload.len());
-        body.truncate(payload_bytes);
-        Kind::of(kind)
+    }
+
+    /// Decrypts the part of a checked body that begins with the byte `from`, a multiple of
+    /// [`BLOCK_BYTES`].
+    pub(crate) fn decrypt(&self, sequence: u64, from: usize, part: &mut [u8]) {
+        self.keystream(sequence, from).apply_keystream(part);
+    }
+}
+
+impl Check {
+    /// Hashes the next part of the body.
+    pub(crate) fn update(&mut self, part: &[u8]) {
+        self.tagger.update(part);
+    }
+
+    /// Compares the tag with the one of the frame, after the whole body has been hashed.
+    pub(crate) fn finish(&self, sequence: u64, tag: &[u8]) -> Result<(), Error> {
+        if is_tag(&self.tagger, sequence, tag) {
+            Ok(())
+        } else {
+            Err(diagnose(&self.tagger, sequence, tag))
+        }
     }
 }
 
@@ -209,16 +290,46 @@ impl Sealer {
     /// Returns [`Error::Length`] if the payload is too long, or [`Error::Exhausted`] if no frame
     /// number is left. In both cases nothing is appended.
     pub fn seal(&mut self, kind: Kind, payload: &[u8], out: &mut BytesMut) -> Result<(), Error> {
+        let mut sealing = self.begin(kind, payload, out)?;
+        while !self.go_on(&mut sealing, payload, out, usize::MAX) {}
+        Ok(())
+    }
+
+    /// Begins to seal `payload` in several steps. The caller must call [`Sealer::go_on`] until the
+    /// frame is complete, and must not seal another payload before that.
+    ///
+    /// # Errors
+    /// Returns the same errors as [`Sealer::seal`].
+    pub(crate) fn begin(
+        &mut self,
+        kind: Kind,
+        payload: &[u8],
+        out: &mut BytesMut,
+    ) -> Result<Sealing, Error> {
         if payload.len() > self.payload_bytes_max as usize {
             return Err(Error::Length {
                 found: u32::try_from(payload.len()).unwrap_or(u32::MAX),
                 max: self.payload_bytes_max,
             });
         }
-        let next = self.sequence.checked_add(1).ok_or(Error::Exhausted)?;
-        self.keys.seal(self.sequence, kind, payload, out);
-        self.sequence = next;
-        Ok(())
+        self.sequence.checked_add(1).ok_or(Error::Exhausted)?;
+        Ok(self.keys.begin(kind, payload.len(), out))
+    }
+
+    /// Encrypts and authenticates at most `bytes_max` more bytes of a payload, a multiple of 16.
+    /// Returns true if the frame is complete.
+    pub(crate) fn go_on(
+        &mut self,
+        sealing: &mut Sealing,
+        payload: &[u8],
+        out: &mut BytesMut,
+        bytes_max: usize,
+    ) -> bool {
+        let is_complete = self
+            .keys
+            .seal(self.sequence, sealing, payload, out, bytes_max);
+        self.sequence += u64::from(is_complete);
+        is_complete
     }
 }
 
@@ -292,5 +403,63 @@ impl fmt::Debug for Opener {
         f.debug_struct("Opener")
             .field("sequence", &self.sequence)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{PreSharedKey, Role};
+
+    fn keys(suite: Suite) -> Keys {
+        let key = PreSharedKey::new([3; 32]);
+        let secrets = Secrets::derive(&key, suite, Role::Client, &[1; 32], &[2; 32]);
+        Keys::new(suite, &secrets)
+    }
+
+    /// Seals and opens a payload in steps of `bytes_max` bytes. Returns the frame, the payload, and
+    /// the number of steps in which it was sealed.
+    fn in_steps(payload: &[u8], bytes_max: usize) -> (BytesMut, BytesMut, usize) {
+        let mut sealer = Sealer::new(keys(Suite::default()), 1_000_000);
+        let (mut wire, mut steps) = (BytesMut::new(), 1);
+        let mut sealing = sealer.begin(Kind::Data, payload, &mut wire).unwrap();
+        while !sealer.go_on(&mut sealing, payload, &mut wire, bytes_max) {
+            steps += 1;
+        }
+        let keys = keys(Suite::default());
+        let mut body = BytesMut::from(&wire[LENGTH_BYTES..wire.len() - TAG_BYTES]);
+        let mut check = keys.check(body.len());
+        body.chunks(bytes_max).for_each(|part| check.update(part));
+        check.finish(0, &wire[wire.len() - TAG_BYTES..]).unwrap();
+        for (number, part) in body.chunks_mut(bytes_max).enumerate() {
+            keys.decrypt(0, number * bytes_max, part);
+        }
+        assert_eq!(Kind::take_from(&mut body), Ok(Kind::Data));
+        (wire, body, steps)
+    }
+
+    #[test]
+    fn the_steps_of_a_frame_do_not_change_it() {
+        for bytes in [0_usize, 1, 15, 16, 31, 32, 33, 8_192, 20_000] {
+            let payload: Vec<u8> = (0..bytes).map(|n| n as u8).collect();
+            let (whole, opened, steps) = in_steps(&payload, 1 << 20);
+            assert_eq!((&opened[..], steps), (&payload[..], 1));
+            for bytes_max in [16, 32, 4_096, 8_192, 16_384] {
+                let (frame, opened, steps) = in_steps(&payload, bytes_max);
+                assert_eq!((&frame, &opened[..]), (&whole, &payload[..]));
+                let expected = bytes.div_ceil(bytes_max).max(1);
+                assert_eq!(steps, expected, "{bytes} bytes in steps of {bytes_max}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_forged_frame_is_found_in_steps_too() {
+        let keys = keys(Suite::default());
+        let mut check = keys.check(100);
+        check.update(&[5; 40]);
+        check.update(&[5; 60]);
+        let forged = check.finish(7, &[0; TAG_BYTES]);
+        assert_eq!(forged, Err(Error::Forged { sequence: 7 }));
     }
 }

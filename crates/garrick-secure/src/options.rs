@@ -28,6 +28,11 @@ pub struct Options {
     pub suite: Suite,
     /// Maximum size of a payload in bytes, from 1 to 2^30. A frame with a longer payload is
     /// rejected before any of its payload is stored. The default is 1 MiB.
+    ///
+    /// A frame can be authenticated only when all of it has arrived. So an attacker who can change
+    /// bytes can make the connection store this number of bytes. The memory for a frame of more
+    /// than 2 MiB is allocated while the frame arrives. After the check, such a frame is decrypted
+    /// into new memory.
     pub payload_bytes_max: u32,
     /// Time limit for the whole greeting. The default is 10 s.
     pub greeting_timeout: Duration,

@@ -1,7 +1,7 @@
 //! The sending end of a connection.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use garrick_actor::{Address, Reply, SendError};
@@ -16,9 +16,9 @@ pub(crate) enum Write {
         /// The reply to send when the transport has accepted the payload.
         written: Option<Reply<()>>,
     },
-    /// Announces that [`Writer::finish`] was called, or that all writers were dropped. After this
-    /// message, payloads may still follow from calls of [`Writer::send`] and [`Writer::try_send`]
-    /// that had already begun.
+    /// Announces that [`Writer::finish`] was called, or that all writers were dropped. All calls of
+    /// [`Writer::send`] and [`Writer::try_send`] that had begun before are over. Their payloads
+    /// have places in the queue, but may still be on their way.
     Finish,
 }
 
@@ -38,11 +38,18 @@ struct Shared {
     address: Address<Write>,
     room: Arc<Room>,
     payload_bytes_max: u32,
-    /// Reply that notifies the connection of the end of the payloads. [`Writer::finish`] sends the
-    /// reply. If `finish` is never called, the reply is dropped with the last clone of the writer,
-    /// which has the same effect. `None` after the reply has been sent.
-    open: Mutex<Option<Reply<()>>>,
+    /// Permission to send payloads. Each call that sends a payload holds a clone until the payload
+    /// has been sent. `None` after a call of [`Writer::finish`].
+    open: Mutex<Option<Arc<Open>>>,
 }
+
+/// Permission to send payloads. When the last clone is dropped, the connection is notified that no
+/// more payloads will come.
+///
+/// So the notice comes after [`Writer::finish`], and after all calls that had begun before. Without
+/// the clones of these calls, the connection could end while such a call still waits for room. The
+/// payload would be rejected, or would be lost after the call had returned `Ok`.
+struct Open(Option<Reply<()>>);
 
 /// The error returned when a payload is not accepted. The error contains the payload.
 #[derive(Clone, PartialEq, Eq)]
@@ -65,7 +72,7 @@ impl Writer {
         payload_bytes_max: u32,
         open: Reply<()>,
     ) -> Self {
-        let open = Mutex::new(Some(open));
+        let open = Mutex::new(Some(Arc::new(Open(Some(open)))));
         Self {
             shared: Arc::new(Shared {
                 address,
@@ -84,7 +91,7 @@ impl Writer {
     /// # Cancel safety
     /// If the future is dropped before it is ready, nothing is sent, and the payload is dropped.
     pub async fn send(&self, payload: impl Into<Bytes>) -> Result<(), Refused> {
-        let payload = self.shared.check(payload.into())?;
+        let (payload, _open) = self.shared.check(payload.into())?;
         let place = self.shared.room.take().await;
         self.shared.send(payload, place, None)
     }
@@ -117,12 +124,13 @@ impl Writer {
 
     /// Announces that no more payloads will be sent. Payloads that were already sent are still
     /// written. After this call, all clones reject new payloads with [`Refused::Closed`]. Calls of
-    /// [`Writer::send`] that already wait for room are not rejected.
+    /// [`Writer::send`] that already wait for room are not rejected: the peer is notified when all
+    /// their payloads are written. So such a future must be awaited or dropped. As long as it is
+    /// neither, the connection stays open for the peer.
     pub fn finish(&self) {
+        // The connection is notified after the lock is released.
         let open = self.shared.take_open();
-        if let Some(open) = open {
-            open.send(());
-        }
+        drop(open);
     }
 
     /// Returns true if no more payloads can be sent. After the method has returned true, it never
@@ -134,18 +142,20 @@ impl Writer {
 }
 
 impl Shared {
-    fn check(&self, payload: Bytes) -> Result<Bytes, Refused> {
+    /// Checks that the payload may be sent. Returns the payload, and the permission to send it,
+    /// which the caller must hold until the payload has been sent.
+    fn check(&self, payload: Bytes) -> Result<(Bytes, Arc<Open>), Refused> {
         if payload.len() > self.payload_bytes_max as usize {
             return Err(Refused::TooLong(payload));
         }
-        if self.is_finished() {
-            return Err(Refused::Closed(payload));
+        match self.open().clone() {
+            Some(open) => Ok((payload, open)),
+            None => Err(Refused::Closed(payload)),
         }
-        Ok(payload)
     }
 
     fn try_send(&self, payload: Bytes, written: Option<Reply<()>>) -> Result<(), Refused> {
-        let payload = self.check(payload)?;
+        let (payload, _open) = self.check(payload)?;
         match self.room.try_take() {
             Some(place) => self.send(payload, place, written),
             None if self.address.is_stopped() => Err(Refused::Closed(payload)),
@@ -171,13 +181,23 @@ impl Shared {
     }
 
     fn is_finished(&self) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.is_none()
+        self.open().is_none()
     }
 
-    fn take_open(&self) -> Option<Reply<()>> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        open.take()
+    fn take_open(&self) -> Option<Arc<Open>> {
+        self.open().take()
+    }
+
+    fn open(&self) -> MutexGuard<'_, Option<Arc<Open>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some(open) = self.0.take() {
+            open.send(());
+        }
     }
 }
 

@@ -152,6 +152,16 @@ impl<T> Poke<'_, T> {
     }
 }
 
+/// A [`Poke`] whose written values are sent when it is dropped, even if a panic unwinds.
+pub(super) struct Kept<'a, T>(pub(super) Option<Poke<'a, T>>);
+
+impl<T> Drop for Kept<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.take().map(Poke::commit);
+    }
+}
+
 impl<'a, T> Deref for Poke<'a, T> {
     type Target = ring::Poke<'a, T>;
 

@@ -60,7 +60,7 @@ pub use guard::{Peek, Poke};
 pub(crate) use line::{Line, Met, Side, short_of};
 pub use map::{map_batch, map_batch_owned};
 pub use receiver::Receiver;
-pub(crate) use ringer::Ringer;
+pub(crate) use ringer::{Ringer, Roused};
 pub use sender::Sender;
 pub use slots::Slots;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use garrick_core::ring::{self, Full};
 
-use super::guard::Poke;
+use super::guard::{Kept, Poke};
 use super::line::{Line, Side};
 use super::link::Link;
 use super::moving::Moving;
@@ -92,6 +92,21 @@ impl<T> Sender<T> {
             ring: self.ring.poke(max),
             link: &mut self.link,
         }
+    }
+
+    /// Calls `write` with a guard for up to `max` values, and sends the values that `write` has
+    /// written. Returns their number, and the result of `write`. If `write` panics, the values that
+    /// it has written before are sent.
+    #[inline]
+    pub(crate) fn send_written<R>(
+        &mut self,
+        max: usize,
+        write: impl FnOnce(&mut Poke<'_, T>) -> R,
+    ) -> (usize, R) {
+        let mut kept = Kept(Some(self.poke(max)));
+        let poke = kept.0.as_mut().expect("the guard has just been made");
+        let result = write(poke);
+        (kept.0.take().map_or(0, Poke::commit), result)
     }
 
     /// Returns the number of values that can be sent now. The number can grow at any time, but

@@ -57,7 +57,7 @@ use team::Crew;
 /// let mut left = 100;
 /// graph.source("count down", move |_: &mut Cx<'_>| {
 ///     left -= tx.produce_batch(left.min(10), |index| index as u32);
-///     if left == 0 { Wait::done() } else { Wait::free(&tx, 10) }
+///     if left == 0 || tx.is_closed() { Wait::done() } else { Wait::free(&tx, 10) }
 /// });
 /// graph.stage("read", move |_: &mut Cx<'_>| {
 ///     rx.consume_batch(usize::MAX, |_| ());
@@ -244,7 +244,7 @@ impl Graph {
     ///         let to = if n < 10 { &mut *small } else { &mut *again };
     ///         to.try_push(n).expect("both have room");
     ///     }
-    ///     if halves.is_finished() {
+    ///     if halves.is_finished() || small.is_closed() {
     ///         return Wait::done();
     ///     }
     ///     Wait::readable(halves, 1).and(Wait::free(again, 1)).and(Wait::free(small, 1))

@@ -89,7 +89,7 @@ pub struct Restarting<E, S, M, F> {
 ///             assert!(*seen < 300, "worn out");
 ///             n * n
 ///         });
-///         if input.is_finished() {
+///         if input.is_finished() || output.is_closed() {
 ///             return Wait::done();
 ///         }
 ///         Wait::readable(input, 1).and(Wait::free(output, 1))
@@ -129,7 +129,8 @@ pub struct Restarting<E, S, M, F> {
 ///     }
 ///     let pairs = sums.commit();
 ///     values.advance(2 * pairs);
-///     if input.is_closed() && input.readable() < 2 {
+///     let is_over = input.is_closed() && input.readable() < 2;
+///     if is_over || output.is_closed() {
 ///         return Wait::done();
 ///     }
 ///     Wait::readable(input, 2).and(Wait::free(output, 1))

@@ -33,6 +33,16 @@ use crate::wiring::Wiring;
 /// A step may run before the condition is met, so it must check its channels itself. Any closure
 /// that takes a `&mut Cx` and returns a [`Wait`] is a stage.
 ///
+/// # Thresholds
+///
+/// A stage that returns `Wait::readable(&input, 32)` is woken by the 32nd value, and not by the
+/// values before it. Such a threshold saves wake-ups, and has a price: fewer values wait until more
+/// arrive, the channel is closed, or another condition of the wait is met. After a step that has
+/// moved values, return [`Wait::again`], so that the next step takes what this step has left
+/// behind. Use a threshold above 1 for free slots only if the channel is full. Otherwise the
+/// receiver may wait for more values, and both stages sleep forever. The guide `docs/pipelines.md`
+/// contains all rules, and a stage with a threshold and a time limit.
+///
 /// # Examples
 ///
 /// This stage sends the sums of pairs of consecutive values:
@@ -54,19 +64,18 @@ use crate::wiring::Wiring;
 ///             self.output.try_push(sum).unwrap();
 ///         }
 ///         peek.advance(2 * pairs);
-///         if self.input.is_closed() && self.input.readable() < 2 {
+///         let is_over = self.input.is_closed() && self.input.readable() < 2;
+///         if is_over || self.output.is_closed() {
 ///             return Wait::done();
 ///         }
 ///         Wait::readable(&self.input, 2).and(Wait::free(&self.output, 1))
 ///     }
 /// }
 ///
-/// let mut graph = Graph::new();
-/// let (numbers, input) = graph.channel(16)?;
-/// let (output, sums) = graph.channel(16)?;
-/// graph.source("numbers", stages::produce(numbers, 0..100u64));
-/// graph.stage("pairs", Pairs { input, output });
-/// graph.stage("check", stages::consume(sums, |sums| assert!(sums.iter().all(|sum| sum % 4 == 1))));
+/// let mut graph = Graph::new(); let (numbers, input) = graph.channel(16)?; let (output, sums) =
+/// graph.channel(16)?; graph.source("numbers", stages::produce(numbers, 0..100u64));
+/// graph.stage("pairs", Pairs { input, output }); graph.stage("check", stages::consume(sums, |sums|
+/// assert!(sums.iter().all(|sum| sum % 4 == 1))));
 ///
 /// let report = graph.start()?.join();
 /// assert!(report.failures().is_empty());

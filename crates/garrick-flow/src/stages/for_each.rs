@@ -5,7 +5,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use crate::channel::{Ringer, Side};
+use garrick_core::quiet::Contained;
+
+use crate::channel::{Roused, Side};
 use crate::{Cx, Receiver, Stage, Wait, Wiring};
 
 /// A stage that creates a future from each value, and waits until the future is ready. Created by
@@ -15,15 +17,21 @@ pub struct ForEachAsync<T, F, Fut> {
     each: F,
     /// Slots for the pending futures.
     slots: Vec<Slot<Fut>>,
+    /// Indices of the slots without a future.
+    free: Vec<usize>,
+    /// The futures that were woken, by the indices of their slots. A step visits only the slots of
+    /// these futures, and the slots that it fills.
+    roused: Arc<Roused>,
+    /// Buffer for the indices that were taken from `roused`. Empty between two steps.
+    woken: Vec<usize>,
 }
 
 /// Slot for one pending future. The slot is allocated once and reused, so that no value needs an
 /// allocation.
 struct Slot<Fut> {
-    /// The pending future, if there is one.
-    future: Pin<Box<Option<Fut>>>,
-    /// Flag that is set when the future is woken.
-    ringer: Arc<Ringer>,
+    /// The pending future, if there is one. Contained, because the destructors of several futures
+    /// may panic when the stage is dropped.
+    future: Pin<Box<Option<Contained<Fut>>>>,
     /// Waker of the future.
     waker: Waker,
 }
@@ -62,75 +70,85 @@ where
     Fut: Future<Output = ()>,
 {
     let stage = ForEachAsync {
+        roused: Roused::new(input.shared_line(), Side::Receiver, 0),
         input,
         each,
         slots: Vec::new(),
+        free: Vec::new(),
+        woken: Vec::new(),
     };
     stage.at_once(1)
 }
 
 impl<T, F, Fut> ForEachAsync<T, F, Fut> {
     /// Sets the maximum number of futures that run at the same time. The default is 1. A `count` of
-    /// 0 is treated as 1. The futures can finish in any order.
+    /// 0 is treated as 1. The futures can finish in any order. The memory for `count` futures is
+    /// allocated at once. The time that a finished future takes does not depend on `count`.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
-        let slot = |_| Slot::new(&self.input);
-        self.slots = (0..count.max(1)).map(slot).collect();
+        let count = count.max(1);
+        self.roused = Roused::new(self.input.shared_line(), Side::Receiver, count);
+        let slot = |index| Slot {
+            future: Box::pin(None),
+            waker: self.roused.waker(index),
+        };
+        self.slots = (0..count).map(slot).collect();
+        self.free = (0..count).rev().collect();
         self
     }
 
-    /// Starts as many futures as possible, and polls the futures that were woken. Takes at most one
+    /// Polls the futures that were woken, and starts as many futures as possible. Takes at most one
     /// batch of values, and returns the number of values taken.
     fn work(&mut self) -> usize
     where
         F: FnMut(T) -> Fut,
         Fut: Future<Output = ()>,
     {
+        self.poll_woken();
         let mut count = 0;
-        for slot in &mut self.slots {
-            while !slot.is_busy() && count < self.input.batch() {
-                let Some(value) = self.input.try_pop() else {
-                    break;
-                };
-                count += 1;
-                slot.begin((self.each)(value));
+        while count < self.input.batch()
+            && let Some(&index) = self.free.last()
+            && let Some(value) = self.input.try_pop()
+        {
+            count += 1;
+            let future = (self.each)(value);
+            let slot = &mut self.slots[index];
+            slot.future.set(Some(Contained::new(future)));
+            if slot.poll() {
+                self.free.pop();
             }
         }
         count
     }
-}
 
-impl<Fut> Slot<Fut> {
-    fn new<T>(input: &Receiver<T>) -> Self {
-        let (ringer, waker) = Ringer::new(input.shared_line(), Side::Receiver);
-        Self {
-            future: Box::pin(None),
-            ringer,
-            waker,
+    /// Polls the futures that were woken. Returns the number of slots that it has visited.
+    fn poll_woken(&mut self) -> usize
+    where
+        Fut: Future<Output = ()>,
+    {
+        self.roused.take_into(&mut self.woken);
+        let visited = self.woken.len();
+        for index in self.woken.drain(..) {
+            let slot = &mut self.slots[index];
+            // A waker may outlive its future.
+            if slot.future.is_some() && !slot.poll() {
+                self.free.push(index);
+            }
         }
-    }
-
-    fn begin(&mut self, future: Fut) {
-        self.future.set(Some(future));
-        self.ringer.rouse();
+        visited
     }
 }
 
 impl<Fut: Future<Output = ()>> Slot<Fut> {
-    /// Polls the future if it was woken. Returns true if a future is still pending.
-    fn is_busy(&mut self) -> bool {
-        let Some(future) = self.future.as_mut().as_pin_mut() else {
-            return false;
-        };
-        if !self.ringer.take() {
-            return true;
-        }
+    /// Polls the future, and drops it if it is ready. Returns true if there is still a future.
+    fn poll(&mut self) -> bool {
         let mut cx = Context::from_waker(&self.waker);
-        let busy = future.poll(&mut cx).is_pending();
-        if !busy {
+        let future = self.future.as_mut().as_pin_mut();
+        let is_pending = future.is_some_and(|future| future.poll(&mut cx).is_pending());
+        if !is_pending {
             self.future.set(None);
         }
-        busy
+        is_pending
     }
 }
 
@@ -146,8 +164,7 @@ where
         if self.work() > 0 {
             return Wait::again();
         }
-        let busy = self.slots.iter().filter(|slot| slot.future.is_some());
-        let busy = busy.count();
+        let busy = self.slots.len() - self.free.len();
         let rung = Wait::rung(self.input.line(), Side::Receiver);
         match (busy, self.input.is_finished()) {
             (0, true) => Wait::done(),
@@ -168,5 +185,97 @@ impl<T, F, Fut> fmt::Debug for ForEachAsync<T, F, Fut> {
             .field("input", &self.input)
             .field("at_once", &self.slots.len())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::sync::Mutex;
+    use std::task::Poll;
+
+    use super::*;
+    use crate::{Graph, Sender};
+
+    const COUNT: usize = 1_000;
+
+    /// A future of the test: the number of its polls, its waker, and true if it may finish.
+    #[derive(Default)]
+    struct Probe {
+        polls: usize,
+        waker: Option<Waker>,
+        is_over: bool,
+    }
+
+    type Probes = Arc<Mutex<Vec<Probe>>>;
+
+    type Boxed = Pin<Box<dyn Future<Output = ()>>>;
+
+    type Busy<F> = (Sender<usize>, ForEachAsync<usize, F, Boxed>, Probes);
+
+    /// Returns a stage with 1,000 pending futures, the sender of its channel, and the states of the
+    /// futures.
+    fn busy() -> Busy<impl FnMut(usize) -> Boxed> {
+        let (mut numbers, input) = Graph::new().channel::<usize>(2 * COUNT).unwrap();
+        let probes = Probes::default();
+        let ours = probes.clone();
+        let each = move |number: usize| {
+            let probes = ours.clone();
+            probes.lock().unwrap().push(Probe::default());
+            Box::pin(poll_fn(move |cx| {
+                let probe = &mut probes.lock().unwrap()[number];
+                probe.polls += 1;
+                probe.waker = Some(cx.waker().clone());
+                if probe.is_over {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            })) as Boxed
+        };
+        let mut stage = for_each_async(input, each).at_once(COUNT);
+        numbers.push_iter(0..COUNT);
+        while stage.work() > 0 {}
+        assert!(stage.free.is_empty());
+        (numbers, stage, probes)
+    }
+
+    fn finish(probes: &Probes, number: usize) {
+        let probe = &mut probes.lock().unwrap()[number];
+        probe.is_over = true;
+        probe.waker.as_ref().unwrap().wake_by_ref();
+    }
+
+    #[test]
+    fn a_finished_future_costs_one_visit_whatever_the_limit() {
+        let (_numbers, mut stage, probes) = busy();
+        assert_eq!(stage.poll_woken(), 0, "nobody was woken");
+        for number in (0..COUNT).rev() {
+            finish(&probes, number);
+            assert_eq!(stage.poll_woken(), 1);
+            assert_eq!(stage.free.len(), COUNT - number);
+        }
+        assert!(probes.lock().unwrap().iter().all(|probe| probe.polls == 2));
+    }
+
+    #[test]
+    fn a_free_slot_takes_the_next_value_and_old_wakers_do_no_harm() {
+        let (mut numbers, mut stage, probes) = busy();
+        finish(&probes, 5);
+        finish(&probes, 5);
+        assert_eq!((stage.work(), stage.free.as_slice()), (0, [5].as_slice()));
+        let old = probes.lock().unwrap()[5].waker.take().unwrap();
+        old.wake_by_ref();
+        assert_eq!(
+            (stage.poll_woken(), stage.free.len()),
+            (1, 1),
+            "its future is gone"
+        );
+        numbers.push_iter([COUNT]);
+        assert_eq!((stage.work(), stage.free.len()), (1, 0));
+        old.wake();
+        assert_eq!((stage.poll_woken(), stage.free.len()), (1, 0));
+        let probes = probes.lock().unwrap();
+        assert_eq!((probes[5].polls, probes[COUNT].polls), (2, 2));
     }
 }

@@ -29,7 +29,8 @@ pub struct Partition<T, F> {
 /// so the output of a key is the same in every run. If one output is full, it blocks all outputs:
 /// the first value for the full output and all values behind it stay in the input. If some keys are
 /// much more frequent than others, create the outputs with more slots. If the receiver of an output
-/// is gone, the stage ends, because the values for this output must not go to another one.
+/// is gone, the stage ends, because the values for this output must not go to another one. While no
+/// value comes, the stage notices this only if all receivers are gone.
 ///
 /// Values are moved directly from channel to channel, one batch at a time.
 ///
@@ -137,7 +138,8 @@ where
         }
         let rest = match full {
             Some(to) => Wait::free(&self.outputs[to], self.wanted),
-            None => Wait::readable(&self.input, 1),
+            // One output is ready, unless all receivers are gone, which ends the wait.
+            None => Wait::readable(&self.input, 1).and(Wait::any_free(&self.outputs, 1)),
         };
         super::next(self.plan.len(), rest)
     }

@@ -18,7 +18,8 @@ pub struct Produce<I: Iterator> {
 /// The source sends values in batches. If the iterator blocks, the values that it has already
 /// yielded for the current batch are delayed. For an iterator that can block, set the batch size of
 /// the channel to 1 with [`Slots::batch`](crate::Slots::batch), or use
-/// [`from_stream`](crate::stages::from_stream).
+/// [`from_stream`](crate::stages::from_stream). If the iterator panics, the values that it has
+/// already yielded are sent, and the source fails.
 ///
 /// # Examples
 ///
@@ -131,10 +132,11 @@ where
 {
     fn step(&mut self, cx: &mut Cx<'_>) -> Wait {
         prepare(&self.output, cx);
-        let mut poke = self.output.poke(self.output.batch());
-        poke.extend(&mut self.values);
-        let has_room = poke.remaining() > 0;
-        let count = poke.commit();
+        let (values, batch) = (&mut self.values, self.output.batch());
+        let (count, has_room) = self.output.send_written(batch, |poke| {
+            poke.extend(values);
+            poke.remaining() > 0
+        });
         // There is room left, so the iterator has ended.
         if has_room || self.output.is_closed() {
             return Wait::done();

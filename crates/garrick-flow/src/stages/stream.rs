@@ -24,7 +24,8 @@ pub struct FromStream<S: Stream> {
 ///
 /// Each step takes at most one batch of values from the stream. While the channel is full, the
 /// stage does not poll the stream. While the stream is pending, the stage rests until the stream
-/// wakes it.
+/// wakes it. If the stream panics, the values that it has already yielded are sent, and the source
+/// fails.
 ///
 /// # Examples
 ///
@@ -47,7 +48,7 @@ pub struct FromStream<S: Stream> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_stream<S: Stream>(output: Sender<S::Item>, stream: S) -> FromStream<S> {
-    let (_, waker) = Ringer::new(output.shared_line(), Side::Sender);
+    let waker = Ringer::waker(output.shared_line(), Side::Sender);
     FromStream {
         output,
         stream: Box::pin(stream),
@@ -69,15 +70,17 @@ impl<S: Stream> FromStream<S> {
     /// if the stage must wait for the stream, and otherwise `Ready(true)`.
     fn send(&mut self) -> (usize, Poll<bool>) {
         let mut cx = Context::from_waker(&self.waker);
-        let mut poke = self.output.poke(self.output.batch());
-        let mut goes_on = Poll::Ready(true);
-        while goes_on == Poll::Ready(true) && poke.remaining() > 0 {
-            goes_on = self.stream.as_mut().poll_next(&mut cx).map(|value| {
-                let pushed = value.map(|value| poke.push(value));
-                pushed.is_some()
-            });
-        }
-        (poke.commit(), goes_on)
+        let (stream, batch) = (&mut self.stream, self.output.batch());
+        self.output.send_written(batch, |poke| {
+            let mut goes_on = Poll::Ready(true);
+            while goes_on == Poll::Ready(true) && poke.remaining() > 0 {
+                goes_on = stream.as_mut().poll_next(&mut cx).map(|value| {
+                    let pushed = value.map(|value| poke.push(value));
+                    pushed.is_some()
+                });
+            }
+            goes_on
+        })
     }
 }
 
@@ -122,7 +125,8 @@ pub struct FromAsync<F> {
 /// [`AsyncSender`], and returns the future.
 ///
 /// The future sends values, and may await any other future. The source ends when the future is
-/// ready.
+/// ready. If the receiver is gone, the future learns of it by its next
+/// [`send`](AsyncSender::send). While the future awaits something else, the source goes on.
 ///
 /// # Examples
 ///
@@ -148,7 +152,7 @@ where
     F: Future<Output = ()>,
 {
     let line = Arc::clone(output.shared_line());
-    let (_, waker) = Ringer::new(&line, Side::Sender);
+    let waker = Ringer::waker(&line, Side::Sender);
     FromAsync {
         future: Box::pin(source(output.into())),
         line,

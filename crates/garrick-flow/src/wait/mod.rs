@@ -95,6 +95,9 @@ impl Wait {
 
     /// Waits until at least `count` slots are free, or the receiver is gone.
     ///
+    /// If the channel is not full, use a `count` of 1. The receiver may wait for more values than
+    /// the channel contains, and then frees no slot.
+    ///
     /// A `count` of 0 is treated as 1. A `count` above the channel's capacity is treated as the
     /// capacity.
     pub fn free<T>(sender: &Sender<T>, count: usize) -> Self {

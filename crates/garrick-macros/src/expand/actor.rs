@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 
 use super::message::arm_of_unused;
-use super::{for_items, own};
+use super::{for_items, located, own};
 use crate::attributes::{Place, carried};
 use crate::parse::{Argument, Block, Message, Started};
 use crate::types::Returned;
@@ -22,13 +22,13 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
     let attributes = for_items(block);
     let (impl_generics, arguments, clause) = generics.split_for_impl();
     let arms = block.messages.iter().map(|m| arm(block, m, &quote!(self)));
-    let started = block.started.as_ref().map(|s| started(block, s));
+    let started = block.started.iter().map(|s| started(block, s));
     let kinds = kinds(block);
     let name = block
         .name
         .as_ref()
         .map(|name| quote!(fn name() -> &'static str { #name }));
-    let starts = block.started.is_some();
+    let starts = !block.started.is_empty();
     let cx = own("cx", Span::mixed_site());
     quote! {
         #(#attributes)*
@@ -38,7 +38,7 @@ pub(super) fn implementation(block: &Block) -> TokenStream {
             type Outcome = #krate::Next;
             const STARTS: bool = #starts;
 
-            #started
+            #(#started)*
 
             #[inline]
             #[allow(deprecated, unused_variables, unreachable_code)]
@@ -114,7 +114,12 @@ fn called(block: &Block, call: &TokenStream, returned: &Returned) -> TokenStream
     match returned {
         Returned::Nothing => quote!(#call; #krate::Next::Continue),
         Returned::Next => quote!(#call),
-        Returned::Fallible => quote!(#krate::Outcome::into_next(#call)),
+        Returned::Fallible(span) => {
+            // The spans make rustc report errors of the error's type at that type.
+            let result = own("result", *span);
+            let into_next = located(quote!(#krate::Outcome::into_next), *span);
+            quote!(let #result = #call; #into_next(#result))
+        }
         Returned::Answer(ty) => {
             let reply = own("reply", ty.span());
             quote!(#reply.send(#call); #krate::Next::Continue)

@@ -129,6 +129,10 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
     let own = |name| own(name, Span::mixed_site());
     let (reply, cx, convert) = (own("reply"), own("cx"), own("convert"));
     let sent = sent(block, message, Some(&reply));
+    // The span makes rustc report errors of the answer's type at that type.
+    let asked = quote_spanned! {span_of(answer)=>
+        #cx.ask(&self.address, |#reply| #sent, #convert);
+    };
     quote! {
         #(#attributes)*
         #[doc = #doc]
@@ -140,7 +144,7 @@ fn ask_to(block: &Block, message: &Message, answer: &Type) -> TokenStream {
                 ::core::result::Result<#answer, #krate::NoReply>,
             ) -> __Asker + ::core::marker::Copy + ::core::marker::Send + 'static,
         ) {
-            #cx.ask(&self.address, |#reply| #sent, #convert);
+            #asked
         }
     }
 }

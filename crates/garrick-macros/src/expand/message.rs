@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::{Ident, Path};
 
 use super::{for_items, path_at};
-use crate::attributes::{Place, carried, has_docs};
+use crate::attributes::{Place, carried, has_docs, is_conditional};
 use crate::parse::{Block, Message};
 
 /// Generates the enum of the messages, and its `Debug` implementation unless the options derive
@@ -74,10 +74,12 @@ fn unused(block: &Block) -> Option<TokenStream> {
     })
 }
 
-/// Returns the type parameters that no message uses.
+/// Returns the type parameters that no message uses. A message that a `cfg` may remove does not
+/// count as a use.
 fn unused_parameters(block: &Block) -> Vec<&Ident> {
-    let variants = block.messages.iter().map(|m| variant(block, m));
-    let variants: TokenStream = variants.collect();
+    let messages = block.messages.iter();
+    let certain = messages.filter(|message| !is_conditional(&message.attributes));
+    let variants: TokenStream = certain.map(|m| variant(block, m)).collect();
     let parameters = block.generics.type_params().map(|p| &p.ident);
     parameters
         .filter(|parameter| !mentions(variants.clone(), parameter))

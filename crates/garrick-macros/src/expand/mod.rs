@@ -72,6 +72,15 @@ fn own(name: &str, culprit: Span) -> Ident {
     Ident::new(name, Span::mixed_site().located_at(culprit))
 }
 
+/// Moves `tokens` to the position of `culprit`, without a change of their hygiene.
+fn located(tokens: TokenStream, culprit: Span) -> TokenStream {
+    let moved = tokens.into_iter().map(|mut token| {
+        token.set_span(token.span().located_at(culprit));
+        token
+    });
+    moved.collect()
+}
+
 /// Returns the path of the item `name` in the crate that contains the actor types. Errors about
 /// this path are reported at the position of `culprit`.
 fn path_at(block: &Block, name: &str, culprit: &impl ToTokens) -> TokenStream {

@@ -10,7 +10,8 @@
 //! The buffer passes bytes on by splitting off the memory that they were read into. When nothing
 //! refers to this memory any more, the buffer reuses the memory from its beginning. While the
 //! source reads, the source owns the memory. Bytes are copied in only one case: if the memory
-//! behind the beginning of a frame is too small for the rest of the frame.
+//! behind the beginning of a frame is too small for the rest of the frame, or for the next piece of
+//! a long frame.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,12 +22,17 @@ use garrick_actor::{Actor, Address, Context, Next};
 use super::keeper;
 use super::source::Fill;
 use crate::error::Error;
+use crate::frame::Kind;
 use crate::options::Options;
 use crate::patience::{Alarm, Patience};
 
 /// Initial and minimum capacity of the buffer in bytes. With little traffic, the capacity stays at
 /// this minimum.
 const ROOM_BYTES_MIN: usize = 2 * 1024;
+
+/// Maximum number of bytes that the source must read before it returns the memory. So a long frame
+/// needs several reads, between which other actors run.
+const LEAST_BYTES_MAX: usize = 512 * 1024;
 
 /// A message to the buffer, the actor that passes received bytes on.
 pub(super) enum Msg {
@@ -51,7 +57,7 @@ pub(super) struct Get {
     pub(super) to: Address<Got>,
 }
 
-/// The answer to a [`Get`].
+/// A message to the reader: the answer to a [`Get`], or a long frame.
 pub(super) enum Got {
     Bytes {
         held: BytesMut,
@@ -61,6 +67,9 @@ pub(super) enum Got {
     Ended {
         have: usize,
     },
+    /// A long frame has passed all checks. Sent by the opener, the actor that checks and decrypts
+    /// the frame.
+    Opened(Kind, BytesMut),
 }
 
 /// Result of a read by the source, the actor that reads from the transport.
@@ -149,7 +158,11 @@ impl Buffer {
         // A frame begins with its first byte, which must be reported to start the time limit of the
         // frame.
         let has_begun = !get.begins || !self.bytes.is_empty();
-        let least = if has_begun { missing } else { 1 };
+        let least = if has_begun {
+            missing.min(LEAST_BYTES_MAX)
+        } else {
+            1
+        };
         self.bytes.reserve(missing.max(self.room_bytes / 2));
         let fill = Fill {
             buffer: mem::take(&mut self.bytes),

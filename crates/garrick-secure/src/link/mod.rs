@@ -18,7 +18,8 @@
 //! frame from the buffer, one after another, and has a different behavior for each part. While the
 //! listener holds too many frames, the buffer does not begin another frame. The scribe writes to
 //! the transport. The source and the scribe are async actors. The buffer, the reader and the keeper
-//! are plain actors.
+//! are plain actors. For a long frame, the reader spawns an opener, an async actor that checks and
+//! decrypts the frame in several turns.
 //!
 //! All errors are sent to the keeper, which reports the first error, and stops the other actors.
 //! Other connections are not affected.
@@ -28,6 +29,7 @@ mod transport;
 
 mod buffer;
 mod keeper;
+mod opener;
 mod reader;
 mod scribe;
 mod source;

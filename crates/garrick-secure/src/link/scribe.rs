@@ -24,7 +24,8 @@ use crate::writer::Write;
 /// is freed.
 const BATCH_BYTES: usize = 64 * 1024;
 
-/// Number of encrypted bytes after which the scribe (the actor that writes) lets other actors run.
+/// Number of bytes after which the scribe (the actor that writes) lets other actors run. Counts for
+/// the bytes that are encrypted, and for the bytes that are written.
 const SHARE_BYTES: usize = 256 * 1024;
 
 /// Arguments of the scribe, the actor that writes.
@@ -79,12 +80,12 @@ impl Scribe {
         room: &Arc<Room>,
     ) -> Result<(), Error> {
         while let Some(write) = mailbox.recv().await {
-            let mut goes_on = self.seal(write)?;
+            let mut goes_on = self.seal(write).await?;
             while goes_on
                 && self.out.len() < BATCH_BYTES
                 && let Some(write) = mailbox.try_recv()
             {
-                goes_on = self.seal(write)?;
+                goes_on = self.seal(write).await?;
             }
             self.flush().await?;
             if !goes_on {
@@ -100,8 +101,8 @@ impl Scribe {
         timely(&self.cx, Wait::Write, limit, shut).await
     }
 
-    /// Writes the payloads that follow [`Write::Finish`]. The senders of these payloads already had
-    /// a place in the queue, or were waiting for one. To find out when all of them are written, the
+    /// Writes the payloads that follow [`Write::Finish`]. These payloads already have a place in
+    /// the queue, and nobody waits for a place. To find out when all of them are written, the
     /// scribe (the actor that writes) itself takes all places of the queue, one after another.
     async fn write_rest(
         &mut self,
@@ -122,14 +123,14 @@ impl Scribe {
             let Some(write) = next.await else {
                 return Ok(());
             };
-            self.seal(write)?;
+            self.seal(write).await?;
             self.flush().await?;
         }
     }
 
     /// Encrypts a payload, and frees its place in the queue. Returns false if no more payloads will
-    /// come.
-    fn seal(&mut self, write: Write) -> Result<bool, Error> {
+    /// come. Lets other actors run while it encrypts a long payload.
+    async fn seal(&mut self, write: Write) -> Result<bool, Error> {
         let Write::Payload {
             payload,
             place,
@@ -138,17 +139,35 @@ impl Scribe {
         else {
             return Ok(false);
         };
-        self.sealer.seal(Kind::Data, &payload, &mut self.out)?;
+        if payload.len() <= SHARE_BYTES {
+            self.sealer.seal(Kind::Data, &payload, &mut self.out)?;
+        } else {
+            // In a box, so that connections without long payloads need no memory for the state.
+            Box::pin(self.seal_long(&payload)).await?;
+        }
         drop(place);
         self.written.extend(written);
         Ok(true)
+    }
+
+    async fn seal_long(&mut self, payload: &[u8]) -> Result<(), Error> {
+        let mut sealing = self.sealer.begin(Kind::Data, payload, &mut self.out)?;
+        while !(self.sealer).go_on(&mut sealing, payload, &mut self.out, SHARE_BYTES) {
+            self.cx.yield_now().await;
+        }
+        Ok(())
     }
 
     /// Writes all encrypted bytes to the transport.
     async fn flush(&mut self) -> Result<(), Error> {
         let mut from = 0;
         while from < self.out.len() {
-            from += self.write_some(from).await?;
+            let written = self.write_some(from).await?;
+            from += written;
+            self.share += written;
+            if self.share >= SHARE_BYTES && self.out.len() - from > SHARE_BYTES {
+                self.give_way().await;
+            }
         }
         let limit = self.options.write_timeout;
         let sink = &mut self.sink;
@@ -179,14 +198,17 @@ impl Scribe {
     /// Releases memory that is no longer needed. If the scribe (the actor that writes) has written
     /// at least [`SHARE_BYTES`] bytes since it last let other actors run, lets them run now.
     async fn rest(&mut self) {
-        self.share += self.out.len();
         self.out.clear();
         if self.out.capacity() > BATCH_BYTES {
             self.out = BytesMut::new();
         }
         if self.share >= SHARE_BYTES {
-            self.share = 0;
-            self.cx.yield_now().await;
+            self.give_way().await;
         }
+    }
+
+    async fn give_way(&mut self) {
+        self.share = 0;
+        self.cx.yield_now().await;
     }
 }

@@ -4,6 +4,7 @@ mod changes;
 mod frames;
 mod fuzz;
 mod greeting;
+mod limits;
 mod orderly;
 mod sockets;
 mod stand;

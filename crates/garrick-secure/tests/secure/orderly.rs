@@ -1,12 +1,14 @@
 //! Tests connections without errors, and how they end.
 
+use std::pin::pin;
 use std::sync::mpsc::channel;
+use std::task::{Context, Waker};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Next, NoReply, Reply, System, behavior};
 use garrick_secure::{
-    Error, Event, Kind, OpenError, Options, Refused, Role, Suite, Transport, open,
+    Error, Event, Kind, OVERHEAD_BYTES, OpenError, Options, Refused, Role, Suite, Transport, open,
 };
 use garrick_testkit::wait;
 use tokio::io::duplex;
@@ -216,6 +218,80 @@ fn a_future_waits_for_room() {
     );
     drop(sends);
     assert_eq!(stand.local.handle().failures(), 0);
+}
+
+/// Tests the end of a connection while a future waits for room. The pipe holds 1,000 bytes, and the
+/// payload before the waiting one leaves `free` bytes for the last frame.
+fn the_end_waits_for_a_future(free: usize) {
+    const PIPE_BYTES: usize = 1_000;
+    let stand = Stand::new();
+    let options = Options {
+        queue: 1,
+        ..Options::default()
+    };
+    let (side, writer, mut raw, mut session) = stand.greeted_over(PIPE_BYTES, options);
+    // The first payload fills the pipe, and the second one the queue. The third one must wait.
+    writer.try_send(vec![1; PIPE_BYTES]).unwrap();
+    stand.run();
+    let second = PIPE_BYTES - 2 * OVERHEAD_BYTES - free;
+    writer.try_send(vec![2; second]).unwrap();
+    let (told, sent) = channel();
+    let late = writer.clone();
+    let waits = |_: garrick_actor::Incoming<()>| async move {
+        told.send(late.send("late").await).unwrap();
+    };
+    let waits = stand.local.spawn(waits);
+    stand.run();
+    assert!(sent.try_recv().is_err(), "there is no room");
+    writer.finish();
+    stand.run();
+    assert!(matches!(writer.try_send("later"), Err(Refused::Closed(_))));
+
+    let (mut heard, mut payloads) = (BytesMut::new(), Vec::new());
+    for _ in 0..5 {
+        heard.extend_from_slice(&raw.hear().0);
+        stand.run();
+    }
+    while let Some((Kind::Data, payload)) = session.opener.open(&mut heard).unwrap() {
+        payloads.push(payload);
+    }
+    assert!(heard.is_empty(), "the last frame is the last");
+    assert_eq!(sent.try_recv(), Ok(Ok(())), "with {free} bytes free");
+    assert_eq!(payloads[1..], [&vec![2; second][..], b"late"]);
+    assert!(!raw.hear().1);
+    assert!(side.told().is_empty(), "the peer has not finished");
+    drop(waits);
+}
+
+#[test]
+fn a_future_that_waits_for_room_is_not_rejected_at_the_end() {
+    the_end_waits_for_a_future(200);
+}
+
+#[test]
+fn a_payload_is_not_lost_at_the_end() {
+    the_end_waits_for_a_future(10);
+}
+
+#[test]
+fn a_dropped_future_does_not_hold_up_the_end() {
+    let stand = Stand::new();
+    let options = Options {
+        queue: 1,
+        ..Options::default()
+    };
+    let (_side, writer, mut raw, _session) = stand.greeted(options);
+    writer.try_send("first").unwrap();
+    {
+        let mut send = pin!(writer.send("second"));
+        let mut task = Context::from_waker(Waker::noop());
+        assert!(send.as_mut().poll(&mut task).is_pending());
+        writer.finish();
+        stand.run();
+        assert!(raw.hear().1, "it may still be sent");
+    }
+    stand.run();
+    assert!(!raw.hear().1);
 }
 
 #[test]

@@ -76,16 +76,30 @@ impl Stand {
 
     /// Opens a server that is made of actors. Also returns its peer.
     pub(crate) fn server(&self, options: Options) -> (Side, Raw) {
-        let (near, far) = duplex(1 << 20);
+        self.server_over(1 << 20, options)
+    }
+
+    /// Opens a server like [`Stand::server`], over a pipe of the given size.
+    fn server_over(&self, pipe_bytes: usize, options: Options) -> (Side, Raw) {
+        let (near, far) = duplex(pipe_bytes);
         let side = self.open(Transport::of(near), Role::Server, options);
-        (side, Raw(Some(far)))
+        (side, Raw::new(far))
     }
 
     /// Opens a server that is made of actors. Also returns the server's writer, and its peer, which
     /// has already proven that it has the key.
     pub(crate) fn greeted(&self, options: Options) -> (Side, Writer, Raw, Session) {
+        self.greeted_over(1 << 20, options)
+    }
+
+    /// Opens a server like [`Stand::greeted`], over a pipe of the given size.
+    pub(crate) fn greeted_over(
+        &self,
+        pipe_bytes: usize,
+        options: Options,
+    ) -> (Side, Writer, Raw, Session) {
         let suite = options.suite;
-        let (side, mut raw) = self.server(options);
+        let (side, mut raw) = self.server_over(pipe_bytes, options);
         let client = Greeting::new(key(), suite, Role::Client, 1 << 20).unwrap();
         let session = raw.greet(self, client).unwrap();
         let writer = side.opened();
@@ -128,6 +142,10 @@ impl Side {
 }
 
 impl Raw {
+    pub(crate) fn new(stream: DuplexStream) -> Self {
+        Self(Some(stream))
+    }
+
     /// Sends the given bytes, for which the pipe has enough room. Does nothing if the other side
     /// has closed the connection.
     pub(crate) fn say(&mut self, bytes: &[u8]) {

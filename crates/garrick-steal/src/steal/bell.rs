@@ -98,11 +98,16 @@ impl List {
         Some(sleeper)
     }
 
+    /// Returns the index of the entry with `ticket`, if there is one. The entry may be a hole.
+    fn place(&self, ticket: Ticket) -> Option<usize> {
+        let found = (self.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
+        found.ok()
+    }
+
     /// Removes and returns the handle of the thread or future with `ticket`. Returns `None` if it
     /// is no longer in the list.
     fn remove(&mut self, ticket: Ticket) -> Option<Sleeper> {
-        let found = (self.waiting).binary_search_by_key(&ticket, |(waiting, _)| *waiting);
-        self.take(found.ok()?)
+        self.take(self.place(ticket)?)
     }
 }
 
@@ -288,6 +293,15 @@ impl Bell {
         // Relaxed: the fences of both sides order it.
         (self.word).fetch_add(WAITING.wrapping_sub(call.searching()), Relaxed);
         ticket
+    }
+
+    /// Returns true if the future with `ticket` is in the list of waiters, with a waker that wakes
+    /// the same task as `waker`.
+    pub(super) fn waits(&self, ticket: Ticket, waker: &Waker) -> bool {
+        let list = self.lock();
+        let found = list.place(ticket).and_then(|place| list.waiting.get(place));
+        // No foreign code: the comparison reads two pointers.
+        matches!(found, Some((_, Some(Sleeper::Task(listed)))) if listed.will_wake(waker))
     }
 
     /// Removes a thread or future from the list of waiters. Returns `woken` if the waiter was woken

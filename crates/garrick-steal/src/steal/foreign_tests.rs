@@ -204,6 +204,22 @@ impl Hunter<usize> for Unlucky {
     }
 }
 
+/// Tests that a poll ends even if it finds no value, although there is one. The thread that moves
+/// the value may need the core on which the executor runs.
+#[test]
+fn a_future_that_finds_no_value_gives_way_and_is_polled_again() {
+    let channel = unbounded(0);
+    let fuse: Arc<Fuse> = Arc::default();
+    let mut unlucky = Unlucky(channel.sender.shared.clone());
+    let mut recv = Recv::new(&mut unlucky);
+    channel.sender.send(1).unwrap();
+    for polls in 1..4 {
+        assert!(poll(&mut recv, &Waker::from(fuse.clone())).is_pending());
+        assert_eq!(fuse.0.load(SeqCst), polls);
+    }
+    assert_eq!(channel.sender.shared.bell.waiting(), 0);
+}
+
 /// A waker whose clone panics.
 fn unclonable() -> Waker {
     fn nothing(_: *const ()) {}

@@ -504,12 +504,19 @@ impl Wake for Unpark {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
+    block_on_with(1, future)
+}
+
+/// Runs `future`, and polls it up to `polls` times before each sleep.
+fn block_on_with<F: Future>(polls: usize, future: F) -> F::Output {
     let mut parker = Parker::new();
     let waker = Waker::from(StdArc::new(Unpark(parker.unparker())));
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return output;
+        for _ in 0..polls {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                return output;
+            }
         }
         parker.park();
     }
@@ -520,6 +527,19 @@ fn a_future_is_woken() {
     model(3, || {
         let [mut sender, mut receiver] = workers(1);
         let other = thread::spawn(move || block_on(receiver.recv_async()).map(Track::into_inner));
+        send(&mut sender, 0);
+        assert_eq!(other.join().unwrap(), Some(0));
+    });
+}
+
+/// Tests a future that stays in the list of waiting receivers while it is polled again, without
+/// another heavy fence.
+#[test]
+fn a_future_that_is_polled_again_is_woken() {
+    model(2, || {
+        let [mut sender, mut receiver] = workers(1);
+        let other =
+            thread::spawn(move || block_on_with(2, receiver.recv_async()).map(Track::into_inner));
         send(&mut sender, 0);
         assert_eq!(other.join().unwrap(), Some(0));
     });

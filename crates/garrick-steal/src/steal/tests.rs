@@ -247,6 +247,41 @@ fn one_value_wakes_one_future() {
     );
 }
 
+/// Tests that a second poll is cheap and fair: the future stays in the list of waiting receivers,
+/// instead of leaving it and joining it again behind a heavy fence.
+#[test]
+fn a_future_that_is_polled_again_keeps_its_place() {
+    let channel = unbounded(0, 1);
+    let wakes: [Arc<Wakes>; 3] = Default::default();
+    let wakers = wakes.each_ref().map(|wakes| Waker::from(wakes.clone()));
+    let counts = || wakes.each_ref().map(|wakes| wakes.0.load(SeqCst));
+    let (mut one, mut two) = (channel.receiver.clone(), channel.receiver);
+    let (mut one, mut two) = (pin!(one.recv_async()), pin!(two.recv_async()));
+    for _ in 0..3 {
+        for (future, waker) in [(one.as_mut(), &wakers[0]), (two.as_mut(), &wakers[1])] {
+            assert!(future.poll(&mut Context::from_waker(waker)).is_pending());
+        }
+    }
+    let again = two.as_mut().poll(&mut Context::from_waker(&wakers[1]));
+    assert!(again.is_pending());
+    let again = one.as_mut().poll(&mut Context::from_waker(&wakers[0]));
+    assert!(again.is_pending());
+    channel.sender.send(1).unwrap();
+    assert_eq!(counts(), [1, 0, 0], "the first one has waited longest");
+    let moved = two.as_mut().poll(&mut Context::from_waker(&wakers[2]));
+    assert_eq!(
+        moved,
+        Poll::Ready(Some(1)),
+        "a poll may find what another was woken for"
+    );
+    let woken = one.as_mut().poll(&mut Context::from_waker(&wakers[0]));
+    assert!(woken.is_pending());
+    let moved = one.as_mut().poll(&mut Context::from_waker(&wakers[2]));
+    assert!(moved.is_pending());
+    channel.sender.send(2).unwrap();
+    assert_eq!(counts(), [1, 0, 1], "the last waker counts");
+}
+
 #[test]
 fn a_dropped_future_passes_its_call_on() {
     let channel = unbounded(0, 1);

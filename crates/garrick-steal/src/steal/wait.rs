@@ -2,12 +2,13 @@
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::{Duration, Instant},
 };
 
 use garrick_core::park::{Parker, Spin};
 use garrick_core::prim::{hint, thread};
+use garrick_core::quiet;
 
 use super::{
     TryRecvError,
@@ -24,6 +25,10 @@ const LOOKS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 64 };
 /// Number of times that a thread yields its core before it parks. If there are few cores, a value
 /// often arrives while the thread yields, which saves a wake-up.
 const YIELDS_MAX: usize = if cfg!(garrick_loom) { 0 } else { 2 };
+
+/// Number of searches in one poll of a future. If all of them fail although the channel is not
+/// empty, the future lets its executor run other tasks, and is polled again.
+const SEARCHES_MAX: usize = if cfg!(garrick_loom) { 2 } else { 8 };
 
 /// A handle that searches for values.
 pub(super) trait Hunter<T> {
@@ -240,6 +245,10 @@ impl<T> Drop for RoomSearch<'_, T> {
 /// is woken stays in the list of waiting receivers. A value that is sent later may wake the
 /// forgotten future instead of another receiver.
 ///
+/// A future that is polled again by the same task keeps its place among the waiting receivers. If
+/// there is a value that another thread is just moving, the poll wakes its own task, so that the
+/// executor polls the future again.
+///
 /// # Panics
 ///
 /// Panics in `poll` if the clone of the task's waker panics. A panic of a waker that is woken or
@@ -268,6 +277,14 @@ impl<'a, T> Recv<'a, T> {
         })
     }
 
+    /// Returns true if the future is still in the list of waiting receivers, with a waker that
+    /// wakes the same task as `waker`. Such a future keeps its place, and needs no other heavy
+    /// fence.
+    fn keeps_waiting(&self, waker: &Waker) -> bool {
+        let bell = &self.hunter.shared().bell;
+        self.ticket.is_some_and(|ticket| bell.waits(ticket, waker))
+    }
+
     fn answer(&self, call: Call) {
         let shared = self.hunter.shared();
         shared.bell.answer(call, || shared.has_work());
@@ -285,14 +302,20 @@ struct ValueSearch<'s, 'a, T> {
 impl<T> ValueSearch<'_, '_, T> {
     /// Searches for a value, and joins the waiting receivers if there is none.
     fn poll(&mut self, cx: &Context<'_>) -> Poll<Option<T>> {
-        loop {
+        for search in 0..SEARCHES_MAX {
             if let Some(value) = self.recv.hunter.look() {
                 return Poll::Ready(Some(value));
             }
-            if self.recv.hunter.shared().is_settled() {
+            let shared = self.recv.hunter.shared();
+            if shared.is_settled() {
                 return Poll::Ready(self.recv.hunter.try_take().ok());
             }
-            let shared = self.recv.hunter.shared();
+            if search > 0 && shared.has_work() {
+                // There is a value, but another thread needs a core to finish its move. To join the
+                // waiting receivers again would cost a heavy fence for nothing.
+                thread::yield_now();
+                continue;
+            }
             let sleeper = Sleeper::Task(cx.waker().clone());
             self.recv.ticket = Some(shared.bell.enlist(sleeper, Call::None));
             // Pairs with the light fence in `Shared::announce`.
@@ -304,6 +327,9 @@ impl<T> ValueSearch<'_, '_, T> {
                 self.call = Call::Task;
             }
         }
+        // The future does not wait in the list, so it must be polled again in any case.
+        let _ = quiet::call(|| cx.waker().wake_by_ref());
+        Poll::Pending
     }
 }
 
@@ -317,9 +343,24 @@ impl<T> Future for Recv<'_, T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<T>> {
-        let call = self.rise();
         let recv = &mut *self;
-        ValueSearch { recv, call }.poll(cx)
+        let found = if recv.keeps_waiting(cx.waker()) {
+            let found = recv.hunter.look();
+            if found.is_none() && !recv.hunter.shared().is_settled() {
+                // The future was in the list all the time since its heavy fence, so every sender of
+                // a later value sees it there.
+                return Poll::Pending;
+            }
+            found
+        } else {
+            None
+        };
+        let call = recv.rise();
+        let mut search = ValueSearch { recv, call };
+        match found {
+            Some(value) => Poll::Ready(Some(value)),
+            None => search.poll(cx),
+        }
     }
 }
 
