@@ -10,7 +10,7 @@ use garrick_wire::{MessageId, Wire};
 use hashbrown::HashMap;
 
 use crate::frame::Slot;
-use crate::line::{Carrier, Exported, Held, Travels, Undelivered};
+use crate::line::{Carrier, Exported, Held, Key, Travels, Undelivered};
 use crate::name::NodeName;
 use crate::options::WIRE_LIMITS;
 
@@ -113,14 +113,6 @@ pub(crate) struct Exports {
     places: Vec<Place>,
     free: Vec<u32>,
     by_task: HashMap<Key, u32>,
-}
-
-/// Identity of an address, and the type of its messages.
-pub(crate) type Key = (TaskId, MessageId);
-
-/// Returns the key of an address. Calls code of the program, so no lock must be held.
-pub(crate) fn key_of(exported: &dyn Exported) -> Key {
-    (exported.task(), exported.message())
 }
 
 impl Exports {

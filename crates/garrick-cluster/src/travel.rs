@@ -63,10 +63,14 @@ impl<M: Travels> Wire<Carrier> for Address<M> {
         let index = packed.addresses.len() as u64;
         let passed = match named(&self, &**line) {
             Some(named) => Passed::Named(named),
-            None => Passed::Exported {
-                home: line.home_of(self.id()),
-                exported: exported(self),
-            },
+            None => {
+                let id = self.id();
+                Passed::Exported {
+                    home: line.home_of(id),
+                    key: (id, <M as Wire<Carrier>>::ID),
+                    exported: exported(self),
+                }
+            }
         };
         packed.addresses.push(passed);
         out.varint(index)
