@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::{Context, Ended, NoReply};
+use garrick_sched::TaskId;
 use garrick_wire::MessageId;
 
 use super::Link;
@@ -105,11 +106,7 @@ impl Link {
         });
         let delivered = match (delivered, &receiver) {
             (Some(Some(Err(Undelivered::Full(held)))), Some((target, found))) => {
-                let receiver = (target.clone(), task_of(&**found));
-                if self.holding.hold(receiver, held) {
-                    let (target, is_full) = (target.clone(), true);
-                    self.order(Order::Full { target, is_full });
-                }
+                self.hold(target.clone(), task_of(&**found), held);
                 Some(Some(Ok(())))
             }
             (delivered, _) => delivered,
@@ -139,6 +136,15 @@ impl Link {
             "a message {of} from the node {}: {why}",
             self.peer.name()
         ));
+    }
+
+    /// Holds a message or a stop until its receiver has room. If the target has become full,
+    /// reports this to the other node. `task` is the actor to which the target leads.
+    fn hold(&mut self, target: Owned, task: Option<TaskId>, held: Box<dyn Held>) {
+        if self.holding.hold(&target, task, held) {
+            let is_full = true;
+            self.order(Order::Full { target, is_full });
+        }
     }
 
     /// Delivers waiting messages to receivers that have room again.
@@ -229,7 +235,7 @@ impl Link {
                     // Behind the messages that wait.
                     let task = task_of(&*found);
                     if self.holding.waits(&target, || task) {
-                        self.holding.hold((target, task), Box::new(Stop(found)));
+                        self.hold(target, task, Box::new(Stop(found)));
                     } else {
                         let _ = catch_unwind(AssertUnwindSafe(|| found.stop()));
                     }
