@@ -10,7 +10,7 @@ use garrick_wire::MessageId;
 
 use super::Link;
 use super::holding::task_of;
-use super::watched::Token;
+use super::watched::Teller;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
@@ -230,6 +230,10 @@ impl Link {
                 }
             }
             Order::Unwatch { watch } => self.watched.cancel(watch),
+            Order::Unheard { watch } => {
+                let notice = self.watches.take(watch);
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(notice)));
+            }
             Order::Stop { target } => {
                 if let Some(found) = self.find(target.target()) {
                     // Behind the messages that wait.
@@ -252,23 +256,8 @@ impl Link {
 
     /// Watches an actor of this node for the other node.
     fn watch(&mut self, watch: u64, found: &Arc<dyn Exported>) {
-        // Not the address of the link: a door may keep the notice for longer than that.
-        let link = Arc::downgrade(self.peer.cell());
-        let session = self.session.number();
-        let token = Token::default();
-        let known = Arc::downgrade(&token);
-        let notice = Box::new(move |ended| {
-            drop(token);
-            if let Some(link) = link.upgrade()
-                && let Some(link) = link.get()
-            {
-                let _ = link.send(LinkMsg::Ended {
-                    session,
-                    watch,
-                    ended,
-                });
-            }
-        });
+        let (teller, known) = Teller::new(self.peer.cell(), self.session.number(), watch);
+        let notice = Box::new(move |ended| teller.tell(ended));
         // It may be a door of the program.
         let watching = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
         if let Ok(watching) = watching {

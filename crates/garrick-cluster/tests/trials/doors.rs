@@ -49,6 +49,43 @@ fn a_door_that_panics_does_no_harm_to_the_link() {
     assert_eq!(ready(question), Some(Ok(5)));
 }
 
+/// A door that drops all notices.
+struct Forgetful;
+
+impl Door for Forgetful {
+    type Message = Msg;
+
+    fn pass(&self, _: Msg, _: &Address<Msg>) -> Result<(), SendError<Msg>> {
+        Ok(())
+    }
+}
+
+#[test]
+fn watches_of_doors_that_drop_their_notices_leave_nothing_on_the_other_node() {
+    silence_panics();
+    let pair = Pair::met();
+    pair.server.offer("forgetful", &door(Forgetful));
+    pair.server.offer("panics", &door(Panics));
+    let far = |name| -> Address<Msg> { pair.client.service("server", name).unwrap() };
+    let (forgetful, panics) = (far("forgetful"), far("panics"));
+    let kept = Arc::new(());
+    let watch = |address: &Address<Msg>| {
+        let kept = kept.clone();
+        address.watch(move |ended| unreachable!("{ended} {kept:?}"))
+    };
+    let stays = watch(&pair.far);
+    for _ in 0..50 {
+        watch(&forgetful);
+        watch(&panics);
+        watch(&forgetful).cancel();
+    }
+    pair.run();
+    assert_eq!(Arc::strong_count(&kept), 2, "only that of the counter");
+    stays.cancel();
+    pair.check_links();
+    assert_eq!(pair.server.sample().losses, 0);
+}
+
 /// A door in front of an actor. When the door is dropped, it reads the state of a node.
 struct Looks(Node, TaskId);
 
