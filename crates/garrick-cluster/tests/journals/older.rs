@@ -13,7 +13,7 @@ use crate::events::{STATE, append, event, start};
 use crate::lost::Pair;
 use crate::proxy::To;
 use crate::server::Server;
-use crate::store::open;
+use crate::store::{open, until_stored};
 
 /// A number that is encoded in eight bytes.
 struct Number(u64);
@@ -144,4 +144,34 @@ fn a_journal_whose_first_event_is_under_way_is_not_forgotten() {
     assert!(pair.log.forget("a") && pair.log.forget("b"));
     assert_eq!(start(&pair.log, "a").journal, a);
     assert_ne!(start(&pair.log, "b").journal, b);
+}
+
+#[test]
+fn the_fences_of_journals_without_events_do_not_stay_on_the_server() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let options = NatsLogOptions::new().fence_at_start();
+    let [log, other] = [(); 2].map(|()| open(&server, options.clone(), "test"));
+    let kept = start(&log, "kept").journal;
+    assert!(append(&log, &[(kept, event(1, b"event"))]).is_empty());
+    for number in 0..100 {
+        let name = format!("probed/{number}");
+        start(&log, &name);
+        assert!(log.forget(&name));
+    }
+    // The fence and the event of the journal that is used.
+    until_stored(&server, 2);
+    // The fence of a later writer stays, although the earlier one forgets the journal later.
+    start(&log, "a");
+    let a = start(&other, "a").journal;
+    assert!(log.forget("a") && log.forget("kept"));
+    until_stored(&server, 3);
+    assert!(append(&other, &[(a, event(1, b"one"))]).is_empty());
+    assert!(append(&log, &[(kept, event(2, b"event"))]).is_empty());
+    assert_eq!(
+        (start(&log, "a").newest, start(&log, "kept").newest),
+        (1, 2)
+    );
+    assert!(log.take_notices().is_empty() && other.take_notices().is_empty());
 }
