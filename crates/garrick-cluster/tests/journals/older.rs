@@ -9,7 +9,7 @@ use garrick_journal::{
 };
 use garrick_sim::testing::Kit;
 
-use crate::events::{STATE, append, event, start};
+use crate::events::{STATE, append, event, read_all, start};
 use crate::lost::Pair;
 use crate::proxy::To;
 use crate::server::Server;
@@ -174,4 +174,45 @@ fn the_fences_of_journals_without_events_do_not_stay_on_the_server() {
         (1, 2)
     );
     assert!(log.take_notices().is_empty() && other.take_notices().is_empty());
+}
+
+#[test]
+fn two_damaged_states_are_an_error_only_if_their_events_are_gone() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let log = open(&server, NatsLogOptions::new(), "test");
+    let a = start(&log, "a").journal;
+    for number in 1..=4 {
+        let first = garrick_journal::Event {
+            is_whole: number == 1,
+            ..event(number, b"event")
+        };
+        assert!(append(&log, &[(a, first)]).is_empty());
+    }
+    for _ in 0..2 {
+        publish_damage(&server);
+    }
+    // All events are there.
+    let found = start(&log, "a");
+    assert!(found.snapshot.is_none());
+    assert_eq!((found.oldest, found.newest), (1, 4));
+    assert_eq!(read_all(&log, a).len(), 4);
+    assert_eq!(log.take_notices().len(), 1);
+    // The next states replace the damaged ones.
+    for number in [2, 4] {
+        log.save(a, number, STATE, b"state").unwrap();
+    }
+    assert_eq!(start(&log, "a").snapshot.map(|saved| saved.number), Some(4));
+    assert!(log.take_notices().is_empty());
+    log.tend();
+    until_stored(&server, 2);
+    for _ in 0..2 {
+        publish_damage(&server);
+    }
+    // The first events, and with them the whole one, were removed.
+    let error = log.start("a", true).unwrap_err();
+    let is_damage = matches!(&error, JournalError::DamagedRow { row, .. }
+        if row == "the states of the journal \"a\"");
+    assert!(is_damage, "{error:?}");
 }

@@ -48,7 +48,8 @@ impl NatsLog {
             }
             // Another writer has saved a state, or an attempt without an answer has gone through.
             let (store, asked) = (self.store.clone(), known.clone());
-            let told = self.run(async move { ask_state(&store, &asked).await.ok() });
+            let whole = asked.whole.number;
+            let told = self.run(async move { ask_state(&store, &asked, whole).await.ok() });
             let Ok(Some((saved, ..))) = told else { break };
             known.saved = saved;
         }
