@@ -218,6 +218,16 @@ fn until_changed(server: &Server, count: u64) {
     });
 }
 
+/// A process that is killed if its test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn a_candidate_that_was_stopped_in_the_middle_of_its_claim_takes_over_nothing() {
     if let Ok(server) = std::env::var(CANDIDATE) {
@@ -226,28 +236,28 @@ fn a_candidate_that_was_stopped_in_the_middle_of_its_claim_takes_over_nothing() 
     let Some(server) = Server::start("") else {
         return;
     };
-    let (mut owner, _lines) = owner(&server);
-    signal(&owner, "-STOP");
+    let (owner, _lines) = owner(&server);
+    let mut owner = Running(owner);
+    signal(&owner.0, "-STOP");
     let test = "names::a_candidate_that_was_stopped_in_the_middle_of_its_claim_takes_over_nothing";
-    let (mut candidate, mut lines) = start(test, CANDIDATE, &server);
+    let (candidate, mut lines) = start(test, CANDIDATE, &server);
+    let mut candidate = Running(candidate);
     // Each look at the record writes something. It has looked at least twice.
     until_changed(&server, 4);
-    signal(&candidate, "-STOP");
+    signal(&candidate.0, "-STOP");
     let stopped = Instant::now();
     until("the record is old", || stopped.elapsed() > UNCHANGED_FOR);
     // The candidate continues first, but it cannot know if the owner has been stopped, too.
-    signal(&candidate, "-CONT");
+    signal(&candidate.0, "-CONT");
     until_changed(&server, 2);
-    signal(&owner, "-CONT");
+    signal(&owner.0, "-CONT");
     let claim = lines.find(|line| line.contains("claim: ")).unwrap();
     assert!(claim.contains("claim: the name is taken"), "{claim}");
-    assert!(candidate.wait().unwrap().success());
+    assert!(candidate.0.wait().unwrap().success());
     // The owner has kept its name, and answers.
     let there = Place::in_test(&server.address(), "there");
     assert_eq!(there.far("here").ask(Msg::Count).wait(), Ok(0));
-    assert!(owner.try_wait().unwrap().is_none());
-    owner.kill().unwrap();
-    owner.wait().unwrap();
+    assert!(owner.0.try_wait().unwrap().is_none());
 }
 
 /// Writes the record of the node `here`, like another node that has taken over its name. If
