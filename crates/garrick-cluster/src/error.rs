@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Reason why a node has not joined a cluster.
+/// Reason why a node has not joined a cluster, or a service cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
@@ -11,6 +11,13 @@ pub enum JoinError {
     Name {
         /// The name, or its beginning if it is too long.
         name: String,
+    },
+    /// The name of the service is too long.
+    ServiceName {
+        /// Length of the name in bytes.
+        bytes: usize,
+        /// Maximum length of the name of a service, in bytes.
+        bytes_max: usize,
     },
     /// Another node has the name.
     Taken {
@@ -39,6 +46,10 @@ impl fmt::Display for JoinError {
                 f,
                 "{name:?} is not a valid name for a node: it must have 1 to 64 letters, digits, `-` or `_` \
                  of ASCII"
+            ),
+            Self::ServiceName { bytes, bytes_max } => write!(
+                f,
+                "the name of the service has {bytes} bytes: at most {bytes_max} are allowed"
             ),
             Self::Taken { name } => write!(f, "the name {name:?} belongs to another node"),
             Self::Closed => f.write_str("the system of the node is shutting down"),

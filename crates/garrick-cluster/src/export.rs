@@ -7,10 +7,10 @@ use std::sync::Arc;
 use garrick_actor::{Address, Ended, SendError, Watch};
 use garrick_sched::TaskId;
 use garrick_wire::{MessageId, Wire};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::frame::Slot;
-use crate::line::{Carrier, Exported, Held, Travels, Undelivered};
+use crate::line::{Carrier, Exported, Held, Key, Travels, Undelivered};
 use crate::name::NodeName;
 use crate::options::WIRE_LIMITS;
 
@@ -113,14 +113,9 @@ pub(crate) struct Exports {
     places: Vec<Place>,
     free: Vec<u32>,
     by_task: HashMap<Key, u32>,
-}
-
-/// Identity of an address, and the type of its messages.
-pub(crate) type Key = (TaskId, MessageId);
-
-/// Returns the key of an address. Calls code of the program, so no lock must be held.
-pub(crate) fn key_of(exported: &dyn Exported) -> Key {
-    (exported.task(), exported.message())
+    /// For each node: the places whose addresses it holds. So the loss of a node costs only as much
+    /// as the number of addresses that this node holds. No set is empty.
+    by_holder: HashMap<NodeName, HashSet<u32>>,
 }
 
 impl Exports {
@@ -148,7 +143,12 @@ impl Exports {
             }
         };
         let place = &mut self.places[index as usize];
-        *place.holders.entry(to.clone()).or_default() += 1;
+        if let Some(travels) = place.holders.get_mut(to) {
+            *travels += 1;
+        } else {
+            place.holders.insert(to.clone(), 1);
+            self.by_holder.entry(to.clone()).or_default().insert(index);
+        }
         let slot = Slot {
             index,
             generation: place.generation,
@@ -187,15 +187,31 @@ impl Exports {
         *held = held.saturating_sub(travels);
         if *held == 0 {
             place.holders.remove(holder);
+            self.holds_no_more(holder, slot.index);
         }
         self.take_if_free(slot.index)
     }
 
+    /// Removes a place from the places whose addresses a node holds.
+    fn holds_no_more(&mut self, holder: &NodeName, index: u32) {
+        let Some(places) = self.by_holder.get_mut(holder) else {
+            return;
+        };
+        places.remove(&index);
+        if places.is_empty() {
+            self.by_holder.remove(holder);
+        }
+    }
+
     /// Removes the node `holder`, which was lost, from the holders of all addresses. Returns the
-    /// addresses that no node holds any longer.
+    /// addresses that no node holds any longer, in the order of their places. Visits only the
+    /// places whose addresses the node holds.
     pub(crate) fn strike(&mut self, holder: &NodeName) -> Vec<Arc<dyn Exported>> {
-        let indices = 0..self.places.len() as u32;
-        let freed = indices.filter_map(|index| {
+        let held = self.by_holder.remove(holder).unwrap_or_default();
+        let mut held: Vec<_> = held.into_iter().collect();
+        // The order is the same in each run of a simulation.
+        held.sort_unstable();
+        let freed = held.into_iter().filter_map(|index| {
             self.places[index as usize].holders.remove(holder)?;
             self.take_if_free(index)
         });
@@ -220,5 +236,93 @@ impl Exports {
     /// Returns the number of addresses that other nodes hold.
     pub(crate) fn len(&self) -> usize {
         self.by_task.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use garrick_testkit::HANGS_AFTER;
+
+    use super::*;
+
+    /// An address without an actor.
+    struct Numbered(u64);
+
+    impl Exported for Numbered {
+        fn task(&self) -> TaskId {
+            TaskId::far(self.0)
+        }
+
+        fn message(&self) -> MessageId {
+            MessageId::of("test.Numbered")
+        }
+
+        fn deliver(&self, _: &[u8], _: &mut Carrier, _: bool) -> Result<(), Undelivered> {
+            Err(Undelivered::Refused)
+        }
+
+        fn stop(&self) {}
+
+        fn watch(&self, _: Box<dyn FnOnce(Ended) + Send>) -> Watch {
+            unreachable!("nobody watches it")
+        }
+
+        fn address(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    fn give(exports: &mut Exports, number: u64, to: &NodeName) -> Slot {
+        let numbered = Arc::new(Numbered(number));
+        let key = (numbered.task(), numbered.message());
+        exports.give(key, numbered, to).0
+    }
+
+    fn names<const N: usize>(names: [&str; N]) -> [NodeName; N] {
+        names.map(|name| NodeName::new(name).unwrap())
+    }
+
+    #[test]
+    fn the_loss_of_a_node_frees_exactly_what_only_it_has_held() {
+        let mut exports = Exports::default();
+        let [a, b] = names(["a", "b"]);
+        for number in 0..6 {
+            give(&mut exports, number, &a);
+        }
+        // The second address travels twice, and so is not free after one release.
+        give(&mut exports, 1, &a);
+        let shared = give(&mut exports, 2, &b);
+        let own = give(&mut exports, 6, &b);
+        let released = give(&mut exports, 7, &a);
+        assert!(exports.release(released, &a, 1).is_some());
+        assert!(exports.release(shared, &a, 1).is_none(), "the other has it");
+        let freed = exports.strike(&a);
+        let freed: Vec<_> = freed.iter().map(|freed| freed.task()).collect();
+        assert_eq!(freed, [0, 1, 3, 4, 5].map(TaskId::far));
+        assert!(exports.strike(&a).is_empty() && exports.len() == 2);
+        assert!(exports.get(own, &b).is_some() && exports.get(own, &a).is_none());
+        assert_eq!(exports.strike(&b).len(), 2);
+        assert!(exports.by_holder.is_empty() && exports.by_task.is_empty());
+    }
+
+    #[test]
+    fn the_loss_of_a_node_does_not_visit_the_addresses_of_other_nodes() {
+        const HELD: u64 = 1 << 17;
+        const LOSSES: u64 = 1 << 17;
+        let mut exports = Exports::default();
+        let [stays, goes] = names(["stays", "goes"]);
+        for number in 0..HELD {
+            give(&mut exports, number, &stays);
+        }
+        // Visits of all places would take many minutes.
+        let began = Instant::now();
+        for number in 0..LOSSES {
+            give(&mut exports, HELD + number % 2, &goes);
+            assert_eq!(exports.strike(&goes).len(), 1);
+            assert!(began.elapsed() < HANGS_AFTER);
+        }
+        assert_eq!(exports.len() as u64, HELD);
     }
 }

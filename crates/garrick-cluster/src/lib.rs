@@ -80,7 +80,7 @@ pub use members::{
     DrainOrder, KindOverview, MemberOverview, MemberSample, MemberState, MembersSample, Overview,
     ShardOverview,
 };
-pub use name::NodeName;
+pub use name::{NodeName, SERVICE_NAME_BYTES_MAX};
 pub use node::Node;
 pub use options::NodeOptions;
 pub use receptionist::Receptionist;

@@ -157,6 +157,9 @@ pub(crate) trait Held: Send {
     fn retry(self: Box<Self>) -> Result<(), Box<dyn Held>>;
 }
 
+/// Identity of an address, and the type of its messages.
+pub(crate) type Key = (TaskId, MessageId);
+
 /// An address, of any type, that other nodes may use.
 pub(crate) trait Exported: Send + Sync {
     fn task(&self) -> TaskId;
@@ -216,6 +219,9 @@ pub(crate) struct Packed {
 pub(crate) enum Passed {
     Exported {
         exported: Arc<dyn Exported>,
+        /// The key of the address. The sender asks the address for it, because code of the program
+        /// may run then, which must not run in the turn of a link.
+        key: Key,
         /// Place of the address in the table of the receiving node. `None` if the receiving node
         /// has not exported the address.
         home: Option<Slot>,

@@ -12,11 +12,12 @@ pub(crate) enum LinkMsg {
     Out(Given),
     /// The head and the entries of a frame from the other node. The head has been checked.
     Frame(Head, Bytes),
-    /// A receiver on this node has ended. The other node watches this receiver.
+    /// A receiver on this node has ended. The other node watches this receiver. `ended` is `None`
+    /// if the receiver has dropped the notice, so that its end will never be reported.
     Ended {
         session: u64,
         watch: u64,
-        ended: Ended,
+        ended: Option<Ended>,
     },
     /// Request to send a beat: a periodic frame that shows that this node is alive.
     Beat,

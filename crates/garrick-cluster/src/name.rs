@@ -9,6 +9,22 @@ use crate::error::JoinError;
 /// Maximum length of a name in bytes.
 const NAME_MAX: usize = 64;
 
+/// Maximum length of the name of a service, in bytes.
+pub const SERVICE_NAME_BYTES_MAX: usize = 1_024;
+
+/// Checks the name of a service. A request to watch or to stop a service contains its name, and
+/// must fit into each frame, because later requests wait for it.
+pub(crate) fn check_service(name: &str) -> Result<(), JoinError> {
+    let bytes = name.len();
+    if bytes <= SERVICE_NAME_BYTES_MAX {
+        return Ok(());
+    }
+    Err(JoinError::ServiceName {
+        bytes,
+        bytes_max: SERVICE_NAME_BYTES_MAX,
+    })
+}
+
 /// Name of a node: 1 to 64 ASCII letters, digits, `-` and `_`.
 ///
 /// # Examples

@@ -17,7 +17,7 @@ use crate::link::Link;
 use crate::lock::lock;
 use crate::members::hash;
 use crate::message::LinkMsg;
-use crate::name::NodeName;
+use crate::name::{NodeName, check_service};
 use crate::named::{Named, Origin};
 use crate::options::{Bounds, NodeOptions};
 use crate::peer::{Peer, Peers};
@@ -285,7 +285,14 @@ impl Node {
 
     /// Lets other nodes send to `address` as the service `name`. Replaces an earlier service with
     /// this name. The node holds the address until the service is replaced or withdrawn.
+    ///
+    /// No node can use a service whose name is longer than
+    /// [`SERVICE_NAME_BYTES_MAX`](crate::SERVICE_NAME_BYTES_MAX). Such a service is not offered,
+    /// and counts as a refused message ([`NodeSample::refusal`](crate::NodeSample)).
     pub fn offer<M: Travels>(&self, name: &str, address: &Address<M>) {
+        if let Err(error) = check_service(name) {
+            return self.core.base.counts.add_refused(&error.to_string());
+        }
         let offered = exported(address.clone());
         let before = self.core.base.offer(name.into(), offered);
         drop(before);
@@ -301,8 +308,11 @@ impl Node {
     /// yet. If the service has another type of messages, the other node refuses the messages.
     ///
     /// # Errors
-    /// Returns [`JoinError::Name`] if the name of the node is not allowed.
+    /// Returns [`JoinError::Name`] if the name of the node is not allowed, and
+    /// [`JoinError::ServiceName`] if the name of the service is longer than
+    /// [`SERVICE_NAME_BYTES_MAX`](crate::SERVICE_NAME_BYTES_MAX).
     pub fn service<M: Travels>(&self, node: &str, name: &str) -> Result<Address<M>, JoinError> {
+        check_service(name)?;
         Ok(self.service_of(NodeName::new(node)?, name.into()))
     }
 

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use garrick_wire::Limits;
 
+use crate::name::SERVICE_NAME_BYTES_MAX;
+
 /// Maximum size of a message between nodes, in bytes.
 const MESSAGE_BYTES: usize = 1 << 20;
 
@@ -19,6 +21,9 @@ pub(crate) const TURN_BYTES: usize = 4 << 20;
 
 /// Space in a frame for its head, and for all data other than the contents of messages.
 pub(crate) const ROOM_BYTES: usize = 2 * FRAME_BYTES;
+
+// A frame of FRAME_BYTES may get one more request with the name of a service.
+const _: () = assert!(2 * SERVICE_NAME_BYTES_MAX <= ROOM_BYTES - FRAME_BYTES);
 
 /// Default of [`NodeOptions::answer_within`]. The default is longer than the time for which a
 /// message to an entity can wait: up to 10 seconds for an owner of its shard, and up to 20 seconds

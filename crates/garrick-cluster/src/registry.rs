@@ -103,7 +103,8 @@ impl Registry {
     /// # Errors
     /// Returns [`NameError::Taken`] with the node of the owner if another actor has the name.
     /// Returns another [`NameError`] if the name is not allowed (1 to 64 ASCII letters, digits, `-`
-    /// and `_`), if this node has already registered 1,024 names, or if this node has left.
+    /// and `_`), if this node has already registered 1,024 names, if 1,024 earlier calls for the
+    /// same name still wait, or if this node has left.
     pub fn register<M: Travels>(&self, name: &str, address: &Address<M>) -> Request<(), NameError> {
         self.request(|reply| register(name, address, reply))
     }

@@ -8,7 +8,7 @@ use crate::entities::Entities;
 use crate::export::exported;
 use crate::far::{far_address, far_reply};
 use crate::line::{Carrier, Line, OwnRef, Passed, Travels};
-use crate::name::NodeName;
+use crate::name::{NodeName, check_service};
 use crate::named::{Named, Origin};
 use crate::node::Node;
 use crate::question::question;
@@ -43,6 +43,7 @@ fn find<M: Travels>(named: Named, line: &dyn Line) -> Result<Address<M>, String>
             found.map_err(|error| why(error.to_string()))
         }
         Named::Service { node: of, name } => {
+            check_service(&name).map_err(|error| error.to_string())?;
             let of = NodeName::new(&of).map_err(|error| error.to_string())?;
             let is_served = of == *node.name() && Instance::number_of(&name).is_some();
             // The actor itself, whose address is equal to this one.
@@ -63,10 +64,14 @@ impl<M: Travels> Wire<Carrier> for Address<M> {
         let index = packed.addresses.len() as u64;
         let passed = match named(&self, &**line) {
             Some(named) => Passed::Named(named),
-            None => Passed::Exported {
-                home: line.home_of(self.id()),
-                exported: exported(self),
-            },
+            None => {
+                let id = self.id();
+                Passed::Exported {
+                    home: line.home_of(id),
+                    key: (id, <M as Wire<Carrier>>::ID),
+                    exported: exported(self),
+                }
+            }
         };
         packed.addresses.push(passed);
         out.varint(index)

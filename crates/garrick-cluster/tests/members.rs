@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::{self, Poll, Waker};
 
-use garrick_actor::{Actor, Address, Context, Local, System};
+use garrick_actor::{Actor, Address, Context, Local, NoReply, System};
 use garrick_cluster::placement::{Change, LocalPlacement, News, Placement};
 use garrick_cluster::{Entities, Kind, KindOptions, LocalNet, Node, Wire};
 use garrick_testkit::{ByHand, ms};
@@ -167,4 +167,21 @@ fn a_member_that_reaches_the_placement_again_hands_its_shards_over() {
     assert_eq!((one.members().lost, two.members().removed), (0, 0));
     assert!(one.members().handed_over > 0);
     assert_eq!(two.members().owned, SHARDS as usize);
+}
+
+#[test]
+fn callers_that_wait_for_the_end_of_a_membership_have_a_bound() {
+    let place = Place::new(KindOptions::new());
+    place.pass(20);
+    let [one, _] = &place.members;
+    let waiting: Vec<_> = (0..1_024).map(|_| one.left()).collect();
+    place.local.run();
+    let refused = one.left();
+    place.local.run();
+    assert_eq!(refused.wait(), Err(NoReply::Refused));
+    one.leave();
+    place.pass(20);
+    for ended in waiting {
+        assert_eq!(ended.wait(), Ok(()));
+    }
 }

@@ -9,7 +9,8 @@ use std::thread;
 use common::Cluster;
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::{Actor, Address, Context, Next, NoReply, Reply, System};
-use garrick_cluster::{Carrier, Entities, NameError, Node, NodeName, Registry, Wire};
+use garrick_cluster::placement::{Change, News, Placement};
+use garrick_cluster::{Carrier, Entities, LocalNet, NameError, Node, NodeName, Registry, Wire};
 use garrick_testkit::wait;
 
 /// A request to a leader for its name.
@@ -286,4 +287,37 @@ fn wrong_names_and_too_many_are_refused() {
     assert_eq!(two.register(&two.leader("second")), Ok(()));
     one.registry.unregister("name-7", &leader).wait().unwrap();
     assert_eq!(one.registry.register("name-2000", &leader).wait(), Ok(()));
+}
+
+/// A placement that cannot be reached.
+struct Away;
+
+impl Placement for Away {
+    fn read(&self, _: u64, _: &Address<News>) {}
+
+    fn change(&self, _: Change, _: &Address<News>) {}
+
+    fn watch(&self, _: &Address<News>) {}
+}
+
+#[test]
+fn calls_that_wait_for_a_placement_have_a_bound() {
+    let system = System::new().unwrap();
+    let node = Node::join(&system.handle(), LocalNet::new(), "test", "one").unwrap();
+    let registry = Entities::start(&node, Away).unwrap().registry().unwrap();
+    let leader = system.spawn(Leader("first".into())).unwrap();
+    let waiting: Vec<_> = (0..1_024)
+        .map(|_| registry.register("leader", &leader))
+        .collect();
+    let refused = registry.register("leader", &leader).wait().unwrap_err();
+    let name = "leader".into();
+    assert_eq!(refused, NameError::Calls { name });
+    assert!(refused.to_string().contains("1024"), "{refused}");
+    // Another name, and the calls that wait, are not affected.
+    let other = registry.register("other", &leader);
+    node.leave();
+    for call in waiting.into_iter().chain([other]) {
+        let answer = call.wait();
+        assert!(matches!(answer, Err(NameError::NoAnswer(_))), "{answer:?}");
+    }
 }

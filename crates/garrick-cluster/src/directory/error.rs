@@ -4,7 +4,7 @@ use std::fmt;
 
 use garrick_actor::NoReply;
 
-use super::record::{INSTANCES_MAX, NAMES_MAX, SERVICES_MAX};
+use super::record::{CALLS_MAX, INSTANCES_MAX, NAMES_MAX, SERVICES_MAX};
 use crate::name::NodeName;
 
 /// Reason why an actor cannot be offered as a service, or a service cannot be found.
@@ -90,6 +90,12 @@ pub enum NameError {
     },
     /// This node has already registered 1,024 names.
     Names,
+    /// Already 1,024 calls wait until the actor gets the name, because this node cannot reach the
+    /// records of the names. The earlier calls continue to wait.
+    Calls {
+        /// The name that was requested for the actor.
+        name: String,
+    },
     /// No actor has the name.
     Unknown {
         /// The name that was looked up.
@@ -130,6 +136,11 @@ impl fmt::Display for NameError {
             Self::Names => write!(
                 f,
                 "this node has registered {NAMES_MAX} names already, which is the maximum"
+            ),
+            Self::Calls { name } => write!(
+                f,
+                "{CALLS_MAX} calls wait for the name {name} already, which is the maximum: the records of the \
+                 names cannot be reached"
             ),
             Self::Unknown { name } => write!(f, "no actor has the name {name}"),
             Self::Message { name, node } => write!(

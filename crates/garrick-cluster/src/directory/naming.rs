@@ -10,7 +10,7 @@ use super::actor::{Directory, ToDirectory};
 use super::error::NameError;
 use super::names::{Claim, Watcher as _, WatcherOf};
 use super::own::held;
-use super::record::{Holder, Instance, Key, NAMES_MAX, Registered};
+use super::record::{CALLS_MAX, Holder, Instance, Key, NAMES_MAX, Registered};
 use super::view::Membership;
 use crate::line::{Carrier, Travels};
 use crate::members::encode;
@@ -27,6 +27,10 @@ impl Directory {
     ) {
         if let Some(claim) = self.names.claims.get_mut(name) {
             if claim.id == address.id() {
+                if claim.waiting.len() >= CALLS_MAX {
+                    let name = name.to_string();
+                    return reply.send(Err(NameError::Calls { name }));
+                }
                 claim.waiting.push(reply);
                 return self.settle_name(name, cx);
             }

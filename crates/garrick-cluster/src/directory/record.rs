@@ -15,6 +15,9 @@ pub(crate) const SERVICES_MAX: usize = 1_024;
 /// Maximum number of names that a node registers.
 pub(crate) const NAMES_MAX: usize = 1_024;
 
+/// Maximum number of calls that wait until an actor gets a name.
+pub(crate) const CALLS_MAX: usize = 1_024;
+
 /// Key of a service: its name, and the type of its messages.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ServiceKey {

@@ -493,7 +493,10 @@ impl Entities {
     /// Returns a question that is answered when this node is no longer a member, because it was
     /// drained or has left. An operator can order a node to drain by `garrick cluster drain`. So
     /// the program of a node should wait for the answer to this question, and then end. If the node
-    /// has already left, the question fails.
+    /// has already left, the question fails. At most 1,024 calls of this method and of
+    /// [`Entities::drain`] can wait. Further questions end with
+    /// [`NoReply::Refused`](garrick_actor::NoReply::Refused), even if the earlier callers have
+    /// given up. So do not ask this question again and again.
     pub fn left(&self) -> Ask<()> {
         self.shared.placer.ask(PlacerMsg::Await)
     }

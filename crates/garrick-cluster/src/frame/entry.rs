@@ -100,6 +100,9 @@ pub(crate) enum Order {
     Unwatch { watch: u64 },
     /// Report that a watched actor of the sending node has ended.
     Ended { watch: u64, ended: Ended },
+    /// Report that the end of a watched receiver of the sending node will never be reported,
+    /// because the receiver has dropped the notice.
+    Unheard { watch: u64 },
     /// Request to stop the receiver `target`.
     Stop { target: Owned },
     /// Report that the sending node no longer holds an address that the receiving node has
@@ -303,6 +306,10 @@ pub(crate) fn put_order(number: u64, order: &Order, to: &mut Vec<u8>) {
             to.push(7);
             put_number(*watch, to);
         }
+        Order::Unheard { watch } => {
+            to.push(8);
+            put_number(*watch, to);
+        }
     }
 }
 
@@ -442,6 +449,9 @@ impl<'a> Reader<'a> {
             7 => Order::Unwatch {
                 watch: self.number()?,
             },
+            8 => Order::Unheard {
+                watch: self.number()?,
+            },
             _ => return Err("an order is of an unknown kind"),
         })
     }
@@ -571,6 +581,7 @@ mod tests {
                 target: slot_target.clone(),
             },
             Order::Unwatch { watch: 8 },
+            Order::Unheard { watch: 9 },
             Order::Full {
                 target: service.clone(),
                 is_full: true,

@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use garrick_actor::{Context, Ended, NoReply};
+use garrick_sched::TaskId;
 use garrick_wire::MessageId;
 
 use super::Link;
 use super::holding::task_of;
-use super::watched::Token;
+use super::watched::Teller;
 use crate::frame::{Answer, Body, Entry, Message, Order, Owned, Ref, Target};
 use crate::line::{Carrier, Exported, Held, Line, Undelivered};
 use crate::message::LinkMsg;
@@ -105,11 +106,7 @@ impl Link {
         });
         let delivered = match (delivered, &receiver) {
             (Some(Some(Err(Undelivered::Full(held)))), Some((target, found))) => {
-                let receiver = (target.clone(), task_of(&**found));
-                if self.holding.hold(receiver, held) {
-                    let (target, is_full) = (target.clone(), true);
-                    self.order(Order::Full { target, is_full });
-                }
+                self.hold(target.clone(), task_of(&**found), held);
                 Some(Some(Ok(())))
             }
             (delivered, _) => delivered,
@@ -139,6 +136,15 @@ impl Link {
             "a message {of} from the node {}: {why}",
             self.peer.name()
         ));
+    }
+
+    /// Holds a message or a stop until its receiver has room. If the target has become full,
+    /// reports this to the other node. `task` is the actor to which the target leads.
+    fn hold(&mut self, target: Owned, task: Option<TaskId>, held: Box<dyn Held>) {
+        if self.holding.hold(&target, task, held) {
+            let is_full = true;
+            self.order(Order::Full { target, is_full });
+        }
     }
 
     /// Delivers waiting messages to receivers that have room again.
@@ -224,12 +230,16 @@ impl Link {
                 }
             }
             Order::Unwatch { watch } => self.watched.cancel(watch),
+            Order::Unheard { watch } => {
+                let notice = self.watches.take(watch);
+                let _ = catch_unwind(AssertUnwindSafe(|| drop(notice)));
+            }
             Order::Stop { target } => {
                 if let Some(found) = self.find(target.target()) {
                     // Behind the messages that wait.
                     let task = task_of(&*found);
                     if self.holding.waits(&target, || task) {
-                        self.holding.hold((target, task), Box::new(Stop(found)));
+                        self.hold(target, task, Box::new(Stop(found)));
                     } else {
                         let _ = catch_unwind(AssertUnwindSafe(|| found.stop()));
                     }
@@ -246,23 +256,8 @@ impl Link {
 
     /// Watches an actor of this node for the other node.
     fn watch(&mut self, watch: u64, found: &Arc<dyn Exported>) {
-        // Not the address of the link: a door may keep the notice for longer than that.
-        let link = Arc::downgrade(self.peer.cell());
-        let session = self.session.number();
-        let token = Token::default();
-        let known = Arc::downgrade(&token);
-        let notice = Box::new(move |ended| {
-            drop(token);
-            if let Some(link) = link.upgrade()
-                && let Some(link) = link.get()
-            {
-                let _ = link.send(LinkMsg::Ended {
-                    session,
-                    watch,
-                    ended,
-                });
-            }
-        });
+        let (teller, known) = Teller::new(self.peer.cell(), self.session.number(), watch);
+        let notice = Box::new(move |ended| teller.tell(ended));
         // It may be a door of the program.
         let watching = catch_unwind(AssertUnwindSafe(|| found.watch(notice)));
         if let Ok(watching) = watching {

@@ -21,9 +21,24 @@ const FIRST: Duration = Duration::from_millis(1);
 /// Maximum time between two checks for room in mailboxes.
 const LAST: Duration = Duration::from_millis(64);
 
-/// A receiver: the target of its messages, and the actor to which the target led when the messages
-/// arrived. The name of a service may lead to another actor later.
-pub(super) type Receiver = (Owned, Option<TaskId>);
+/// The receiver of a message: the actor to which the target of the message led when the message
+/// arrived. All addresses of one actor lead to one receiver, so its messages stay in order even if
+/// their senders use several of its addresses. The name of a service may lead to another receiver
+/// later.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Receiver {
+    Task(TaskId),
+    /// The code of the program, which the address calls, has panicked.
+    Unknown(Owned),
+}
+
+impl Receiver {
+    /// Creates the receiver for a target. `task` is the actor to which the target leads, or `None`
+    /// if the code of the program, which the address calls, has panicked.
+    pub(super) fn new(target: &Owned, task: Option<TaskId>) -> Self {
+        task.map_or_else(|| Self::Unknown(target.clone()), Self::Task)
+    }
+}
 
 /// Returns the identity of the actor to which an address leads. Returns `None` if the code of the
 /// program, which the address may call, panics.
@@ -34,8 +49,8 @@ pub(super) fn task_of(found: &dyn Exported) -> Option<TaskId> {
 /// The messages to one receiver.
 struct Queue {
     messages: VecDeque<Box<dyn Held>>,
-    /// True if the target counts as full because of this queue.
-    is_full: bool,
+    /// Targets that count as full because of this queue, in the order in which they became full.
+    targets: Vec<Owned>,
 }
 
 /// Messages that wait for room in mailboxes, by receiver.
@@ -52,32 +67,40 @@ pub(super) struct Holding {
 }
 
 impl Holding {
-    /// Returns true if messages to a receiver wait for room in its mailbox. `task` returns the
-    /// actor to which the target leads now.
+    /// Returns true if messages to a receiver wait for room in its mailbox. Messages to all targets
+    /// that lead to this receiver count. `task` returns the actor to which the target leads now.
     pub(super) fn waits(&self, target: &Owned, task: impl FnOnce() -> Option<TaskId>) -> bool {
-        !self.held.is_empty() && self.held.contains_key(&(target.clone(), task()))
+        !self.held.is_empty() && self.held.contains_key(&Receiver::new(target, task()))
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.held.is_empty()
     }
 
-    /// Adds a message that must wait for room. Returns true if the target has become full.
-    pub(super) fn hold(&mut self, receiver: Receiver, message: Box<dyn Held>) -> bool {
-        if let Some(queue) = self.held.get_mut(&receiver) {
-            queue.messages.push_back(message);
+    /// Adds a message that must wait for room. `task` is the actor to which the target leads.
+    /// Returns true if the target has become full.
+    pub(super) fn hold(
+        &mut self,
+        target: &Owned,
+        task: Option<TaskId>,
+        message: Box<dyn Held>,
+    ) -> bool {
+        let receiver = Receiver::new(target, task);
+        let queue = self.held.entry(receiver).or_insert_with_key(|receiver| {
+            self.receivers.push(receiver.clone());
+            Queue {
+                messages: VecDeque::new(),
+                targets: Vec::new(),
+            }
+        });
+        queue.messages.push_back(message);
+        if queue.targets.contains(target) {
             return false;
         }
-        self.receivers.push(receiver.clone());
-        let count = self.full.entry(receiver.0.clone()).or_default();
+        queue.targets.push(target.clone());
+        let count = self.full.entry(target.clone()).or_default();
         *count += 1;
-        let is_first = *count == 1;
-        let queue = Queue {
-            messages: VecDeque::from([message]),
-            is_full: true,
-        };
-        self.held.insert(receiver, queue);
-        is_first
+        *count == 1
     }
 
     /// Sends all messages for which there is room. Returns the targets that are no longer full:
@@ -98,11 +121,13 @@ impl Holding {
                 }
                 has_moved = true;
             }
-            let (target, task) = &receiver;
             let is_over = queue.messages.is_empty();
-            let is_replaced = || matches!(target, Owned::Service(_)) && current(target) != *task;
-            if queue.is_full && (is_over || is_replaced()) {
-                queue.is_full = false;
+            let is_replaced = |target: &Owned| {
+                matches!(target, Owned::Service(_))
+                    && Receiver::new(target, current(target)) != receiver
+            };
+            let no_longer_full = |target: &mut Owned| is_over || is_replaced(target);
+            for target in queue.targets.extract_if(.., no_longer_full) {
                 done.extend(self.has_room(target));
             }
             if !is_over {
@@ -116,14 +141,14 @@ impl Holding {
 
     /// Records that a queue is no longer a reason for which its target is full. Returns the target
     /// if there is no other reason.
-    fn has_room(&mut self, target: &Owned) -> Option<Owned> {
-        let count = self.full.get_mut(target)?;
+    fn has_room(&mut self, target: Owned) -> Option<Owned> {
+        let count = self.full.get_mut(&target)?;
         *count -= 1;
         if *count > 0 {
             return None;
         }
-        self.full.remove(target);
-        Some(target.clone())
+        self.full.remove(&target);
+        Some(target)
     }
 
     /// Returns the time until the next check for room in mailboxes, if messages wait.
@@ -141,6 +166,7 @@ mod tests {
     use garrick_testkit::silence_panics;
 
     use super::*;
+    use crate::frame::Slot;
 
     /// A message that is accepted when the flag is true.
     struct Message(Arc<AtomicBool>);
@@ -167,13 +193,13 @@ mod tests {
     fn a_panic_loses_only_its_message() {
         silence_panics();
         let has_room = Arc::new(AtomicBool::new(false));
-        let receiver = (Owned::Service("name".into()), None);
+        let name = Owned::Service("name".into());
         let mut holding = Holding::default();
-        holding.hold(receiver.clone(), Box::new(Panics));
-        holding.hold(receiver.clone(), Box::new(Message(has_room.clone())));
+        holding.hold(&name, None, Box::new(Panics));
+        holding.hold(&name, None, Box::new(Message(has_room.clone())));
         assert!(holding.retry(|_| None).is_empty());
         has_room.store(true, Relaxed);
-        assert_eq!(holding.retry(|_| None), [receiver.0]);
+        assert_eq!(holding.retry(|_| None), [name]);
     }
 
     #[test]
@@ -182,7 +208,7 @@ mod tests {
         let [old, new] = [1, 2].map(|number| Some(TaskId::far(number)));
         let [old_has_room, new_has_room] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
         let hold = |holding: &mut Holding, task, room: &Arc<AtomicBool>| {
-            holding.hold((name.clone(), task), Box::new(Message(room.clone())))
+            holding.hold(&name, task, Box::new(Message(room.clone())))
         };
         let mut holding = Holding::default();
         assert!(hold(&mut holding, old, &old_has_room));
@@ -212,5 +238,35 @@ mod tests {
         new_has_room.store(true, Relaxed);
         assert!(holding.retry(|_| None).is_empty() && holding.is_empty());
         assert!(holding.full.is_empty());
+    }
+
+    #[test]
+    fn all_addresses_of_an_actor_wait_behind_each_other() {
+        let service = Owned::Service("name".into());
+        let slot = |index| {
+            Owned::Slot(Slot {
+                index,
+                generation: 0,
+            })
+        };
+        let (one, other, task) = (slot(1), slot(2), Some(TaskId::far(7)));
+        let has_room = Arc::new(AtomicBool::new(false));
+        let hold = |holding: &mut Holding, target: &Owned| {
+            holding.hold(target, task, Box::new(Message(has_room.clone())))
+        };
+        let mut holding = Holding::default();
+        assert!(hold(&mut holding, &one));
+        assert!(holding.waits(&other, || task) && holding.waits(&service, || task));
+        assert!(!holding.waits(&other, || Some(TaskId::far(8))));
+        // The other node must stop sending to each of them.
+        assert!(hold(&mut holding, &other) && hold(&mut holding, &service));
+        assert!(!hold(&mut holding, &other));
+        // Another actor gets the name. Then the actor gets the name back, and is still full.
+        assert_eq!(holding.retry(|_| None), std::slice::from_ref(&service));
+        assert!(hold(&mut holding, &service));
+        assert!(holding.retry(|_| task).is_empty());
+        has_room.store(true, Relaxed);
+        assert_eq!(holding.retry(|_| task), [one, other, service]);
+        assert!(holding.is_empty() && holding.full.is_empty());
     }
 }

@@ -352,7 +352,10 @@ impl Actor for Link {
             } => {
                 if session == self.session.number() {
                     self.watched.remove(watch);
-                    self.order(Order::Ended { watch, ended });
+                    self.order(match ended {
+                        Some(ended) => Order::Ended { watch, ended },
+                        None => Order::Unheard { watch },
+                    });
                 }
             }
             LinkMsg::Beat => self.beat(cx),

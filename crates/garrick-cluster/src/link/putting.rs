@@ -8,7 +8,6 @@ use garrick_sched::Nanos;
 
 use super::Link;
 use super::sending::{Carried, Frame};
-use crate::export::key_of;
 use crate::frame::{NewBody, Order, Ref, put_answer, put_message, put_refusal};
 use crate::line::{Contents, EncodedBody, Item, Line as _, OwnRef, Passed};
 use crate::options::Bounds;
@@ -179,14 +178,13 @@ impl Link {
     /// Exports an address that is sent to the other node, unless the message contains the address
     /// as a name.
     fn give(&mut self, passed: Passed) -> OwnRef {
-        let (exported, home) = match passed {
+        let (exported, key) = match passed {
             Passed::Named(named) => return OwnRef::Named(named),
-            Passed::Exported { exported, home } => (exported, home),
+            Passed::Exported {
+                home: Some(slot), ..
+            } => return OwnRef::Receivers(slot),
+            Passed::Exported { exported, key, .. } => (exported, key),
         };
-        if let Some(slot) = home {
-            return OwnRef::Receivers(slot);
-        }
-        let key = key_of(&*exported);
         let given = self.base.exports().give(key, exported, self.peer.name());
         // The second value is dropped when nothing is locked.
         let (slot, known) = given;

@@ -1,9 +1,12 @@
 //! Watches of actors on this node, which the other node has requested.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use garrick_actor::Watch;
+use garrick_actor::{Address, Ended, Watch};
 use hashbrown::HashMap;
+
+use crate::message::LinkMsg;
+use crate::session::LinkCell;
 
 /// Minimum number of watches before a cleanup, which removes watches whose notices were dropped.
 const SWEEP_MIN: usize = 64;
@@ -11,6 +14,64 @@ const SWEEP_MIN: usize = 64;
 /// A token inside a notice (the callback of a watch). A weak reference to the token shows whether
 /// the notice still exists.
 pub(super) type Token = Arc<()>;
+
+/// The part of a notice that tells the link of the end of the watched actor. If the notice is
+/// dropped without a call, because it came to a door that keeps no notices, tells the link this. So
+/// the other node need not keep the watch.
+pub(super) struct Teller {
+    /// Weak, because the watched door may keep the notice for longer than the link.
+    link: Weak<OnceLock<Address<LinkMsg>>>,
+    session: u64,
+    watch: u64,
+    is_told: bool,
+    token: Token,
+}
+
+impl Teller {
+    /// Creates the teller of the watch `watch`. Also returns a weak reference to its token, for
+    /// [`Watched::add`].
+    pub(super) fn new(link: &LinkCell, session: u64, watch: u64) -> (Self, Weak<()>) {
+        let token = Token::default();
+        let known = Arc::downgrade(&token);
+        let teller = Self {
+            link: Arc::downgrade(link),
+            session,
+            watch,
+            is_told: false,
+            token,
+        };
+        (teller, known)
+    }
+
+    /// Tells the link of the end of the watched actor.
+    pub(super) fn tell(mut self, ended: Ended) {
+        self.is_told = true;
+        self.send(Some(ended));
+    }
+
+    fn send(&self, ended: Option<Ended>) {
+        let Some(link) = self.link.upgrade() else {
+            return;
+        };
+        if let Some(link) = link.get() {
+            let (session, watch) = (self.session, self.watch);
+            let _ = link.send(LinkMsg::Ended {
+                session,
+                watch,
+                ended,
+            });
+        }
+    }
+}
+
+impl Drop for Teller {
+    fn drop(&mut self) {
+        // Nobody knows a watch that was cancelled, or whose session is over.
+        if !self.is_told && Arc::weak_count(&self.token) > 0 {
+            self.send(None);
+        }
+    }
+}
 
 /// Watches of actors on this node, by the numbers that the other node has given to the watches.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use garrick_journal::{Group, JournalError, JournalId, Log};
 use crate::events::{append, event, read_all, start};
 use crate::proxy::{Proxy, To};
 use crate::server::Server;
-use crate::store::{hasty, open};
+use crate::store::{hasty, open, until_stored};
 
 /// Time limit of a call, with a margin for a busy machine.
 const LIMIT: Duration = Duration::from_secs(12);
@@ -131,4 +131,42 @@ fn events_that_are_missing_before_a_fence_are_an_error() {
         matches!(read, Err(JournalError::DamagedRow { .. })),
         "{read:?}"
     );
+}
+
+#[test]
+fn a_message_that_comes_after_its_journal_was_forgotten_is_not_stored() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let proxy = Proxy::start(&server.address());
+    let options = hasty().fence_at_start();
+    let servers = NatsNet::builder(proxy.address());
+    let log = options.clone().open(servers, "test", "cut-off").unwrap();
+    let other = open(&server, options, "test");
+    let a = start(&log, "a").journal;
+    proxy.hold(&[To::Server]);
+    let refused = thread::scope(|scope| {
+        let appending = scope.spawn(|| log.append(&group(a, 1, b"too late")));
+        proxy.until_held(b"too late");
+        // Another node runs the entity for a short time, and it records no event.
+        assert_eq!(start(&other, "a").newest, 0);
+        assert!(other.forget("a"));
+        until_stored(&server, 0);
+        proxy.pass_new();
+        proxy.cut();
+        appending.join().unwrap()
+    });
+    let is_conflict = match &refused {
+        Ok(refused) => matches!(refused[0].error, JournalError::Conflict { .. }),
+        Err(_) => false,
+    };
+    assert!(is_conflict, "{refused:?}");
+    assert!(!log.is_broken());
+    // Now it comes.
+    proxy.hold(&[]);
+    proxy.until_one_is_left();
+    let a = start(&other, "a");
+    assert_eq!(a.newest, 0);
+    assert!(append(&other, &[(a.journal, event(1, b"one"))]).is_empty());
+    assert_eq!(start(&log, "a").newest, 1);
 }

@@ -7,11 +7,11 @@ use garrick_journal::conformance::sum::Sum;
 use garrick_journal::{Group, Journal, JournalError, Log};
 use garrick_sim::testing::Kit;
 
-use crate::events::{STATE, append, event, start};
+use crate::events::{STATE, append, event, read_all, start};
 use crate::lost::Pair;
 use crate::proxy::To;
 use crate::server::Server;
-use crate::store::open;
+use crate::store::{open, until_stored};
 
 #[test]
 fn an_older_state_is_used_if_the_newest_one_cannot_be_decoded() {
@@ -92,4 +92,75 @@ fn a_journal_whose_first_event_is_under_way_is_not_forgotten() {
     assert!(pair.log.forget("a") && pair.log.forget("b"));
     assert_eq!(start(&pair.log, "a").journal, a);
     assert_ne!(start(&pair.log, "b").journal, b);
+}
+
+#[test]
+fn the_fences_of_journals_without_events_do_not_stay_on_the_server() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let options = NatsLogOptions::new().fence_at_start();
+    let [log, other] = [(); 2].map(|()| open(&server, options.clone(), "test"));
+    let kept = start(&log, "kept").journal;
+    assert!(append(&log, &[(kept, event(1, b"event"))]).is_empty());
+    for number in 0..100 {
+        let name = format!("probed/{number}");
+        start(&log, &name);
+        assert!(log.forget(&name));
+    }
+    // The fence and the event of the journal that is used.
+    until_stored(&server, 2);
+    // The fence of a later writer stays, although the earlier one forgets the journal later.
+    start(&log, "a");
+    let a = start(&other, "a").journal;
+    assert!(log.forget("a") && log.forget("kept"));
+    until_stored(&server, 3);
+    assert!(append(&other, &[(a, event(1, b"one"))]).is_empty());
+    assert!(append(&log, &[(kept, event(2, b"event"))]).is_empty());
+    assert_eq!(
+        (start(&log, "a").newest, start(&log, "kept").newest),
+        (1, 2)
+    );
+    assert!(log.take_notices().is_empty() && other.take_notices().is_empty());
+}
+
+#[test]
+fn two_damaged_states_are_an_error_only_if_their_events_are_gone() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let log = open(&server, NatsLogOptions::new(), "test");
+    let a = start(&log, "a").journal;
+    for number in 1..=4 {
+        let first = garrick_journal::Event {
+            is_whole: number == 1,
+            ..event(number, b"event")
+        };
+        assert!(append(&log, &[(a, first)]).is_empty());
+    }
+    for _ in 0..2 {
+        publish_damage(&server);
+    }
+    // All events are there.
+    let found = start(&log, "a");
+    assert!(found.snapshot.is_none());
+    assert_eq!((found.oldest, found.newest), (1, 4));
+    assert_eq!(read_all(&log, a).len(), 4);
+    assert_eq!(log.take_notices().len(), 1);
+    // The next states replace the damaged ones.
+    for number in [2, 4] {
+        log.save(a, number, STATE, b"state").unwrap();
+    }
+    assert_eq!(start(&log, "a").snapshot.map(|saved| saved.number), Some(4));
+    assert!(log.take_notices().is_empty());
+    log.tend();
+    until_stored(&server, 2);
+    for _ in 0..2 {
+        publish_damage(&server);
+    }
+    // The first events, and with them the whole one, were removed.
+    let error = log.start("a", true).unwrap_err();
+    let is_damage = matches!(&error, JournalError::DamagedRow { row, .. }
+        if row == "the states of the journal \"a\"");
+    assert!(is_damage, "{error:?}");
 }

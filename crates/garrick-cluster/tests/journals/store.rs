@@ -1,10 +1,11 @@
 //! A server with a log.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use garrick_cluster::nats::{NatsLog, NatsLogOptions, NatsNet};
 use garrick_journal::Log;
 use garrick_journal::conformance::Store;
+use garrick_testkit::HANGS_AFTER;
 
 use crate::server::Server;
 
@@ -54,4 +55,22 @@ pub(crate) fn open(server: &Server, options: NatsLogOptions, cluster: &str) -> N
 /// Returns settings with a short time limit.
 pub(crate) fn hasty() -> NatsLogOptions {
     NatsLogOptions::new().answer_within(Duration::from_secs(4))
+}
+
+/// Waits until the stream of events of the cluster `test` has `messages` messages.
+pub(crate) fn until_stored(server: &Server, messages: u64) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.address()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let stream = context.get_stream("g_test_events").await.unwrap();
+        let began = Instant::now();
+        loop {
+            let stored = stream.get_info().await.unwrap().state.messages;
+            if stored == messages {
+                return;
+            }
+            assert!(began.elapsed() < HANGS_AFTER, "it has {stored} messages");
+        }
+    });
 }

@@ -81,21 +81,23 @@ fn a_turn_does_not_wait_until_a_node_has_joined() {
     assert_eq!(joined, Err(JoinError::InTurn));
 }
 
-/// Starts a process with the node `here`, and waits until it has joined. Also returns the lines
-/// that the process prints after that.
-fn owner(server: &Server) -> (Child, impl Iterator<Item = String>) {
+/// Starts a process that runs a test of this file. `variable` is the environment variable with the
+/// address of the server. Also returns the lines that the process prints.
+fn start(test: &str, variable: &str, server: &Server) -> (Child, impl Iterator<Item = String>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "names::a_crashed_node_is_replaced",
-            "--exact",
-            "--nocapture",
-        ])
-        .env(OWNER, server.address())
+        .args([test, "--exact", "--nocapture"])
+        .env(variable, server.address())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines.map(Result::unwrap);
+    (child, lines.map(Result::unwrap))
+}
+
+/// Starts a process with the node `here`, and waits until it has joined. Also returns the lines
+/// that the process prints after that.
+fn owner(server: &Server) -> (Child, impl Iterator<Item = String>) {
+    let (child, mut lines) = start("names::a_crashed_node_is_replaced", OWNER, server);
     assert!(lines.any(|line| line.contains("has joined")));
     (child, lines)
 }
@@ -182,6 +184,80 @@ fn a_node_that_was_stopped_for_too_long_leaves() {
     assert_eq!(there.far("here").ask(Msg::Count).wait(), Ok(0));
     assert_eq!(there.node.sample().losses, losses);
     assert_eq!(here.net.sample().name, NameState::Held);
+}
+
+/// Environment variable with the address of the server, for the process that claims a name.
+const CANDIDATE: &str = "GARRICK_TEST_NATS_CANDIDATE";
+
+/// Time for which a record must be unchanged before a candidate may replace it.
+const UNCHANGED_FOR: Duration = Duration::from_secs(5);
+
+/// Tries to join as the node `here`, and prints the result.
+fn be_candidate(server: &str) {
+    let (system, net) = (System::new().unwrap(), NatsNet::builder(server));
+    let net = net.join_within(HANGS_AFTER).start().unwrap();
+    match Node::join(&system.handle(), net, "test", "here") {
+        Ok(_) => println!("claim: has joined"),
+        Err(JoinError::Taken { .. }) => println!("claim: the name is taken"),
+        Err(error) => println!("claim: {error}"),
+    }
+}
+
+/// Waits until the bucket with the names has changed `count` times.
+fn until_changed(server: &Server, count: u64) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let client = async_nats::connect(server.address()).await.unwrap();
+        let context = async_nats::jetstream::new(client);
+        let stream = context.get_stream("KV_g_test_nodes").await.unwrap();
+        let last = async || stream.get_info().await.unwrap().state.last_sequence;
+        let (before, began) = (last().await, Instant::now());
+        while last().await < before + count {
+            assert!(began.elapsed() < HANGS_AFTER, "nobody claims the name");
+        }
+    });
+}
+
+/// A process that is killed if its test fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_candidate_that_was_stopped_in_the_middle_of_its_claim_takes_over_nothing() {
+    if let Ok(server) = std::env::var(CANDIDATE) {
+        return be_candidate(&server);
+    }
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let (owner, _lines) = owner(&server);
+    let mut owner = Running(owner);
+    signal(&owner.0, "-STOP");
+    let test = "names::a_candidate_that_was_stopped_in_the_middle_of_its_claim_takes_over_nothing";
+    let (candidate, mut lines) = start(test, CANDIDATE, &server);
+    let mut candidate = Running(candidate);
+    // Each look at the record writes something. It has looked at least twice.
+    until_changed(&server, 4);
+    signal(&candidate.0, "-STOP");
+    let stopped = Instant::now();
+    until("the record is old", || stopped.elapsed() > UNCHANGED_FOR);
+    // The candidate continues first, but it cannot know if the owner has been stopped, too.
+    signal(&candidate.0, "-CONT");
+    until_changed(&server, 2);
+    signal(&owner.0, "-CONT");
+    let claim = lines.find(|line| line.contains("claim: ")).unwrap();
+    assert!(claim.contains("claim: the name is taken"), "{claim}");
+    assert!(candidate.0.wait().unwrap().success());
+    // The owner has kept its name, and answers.
+    let there = Place::in_test(&server.address(), "there");
+    assert_eq!(there.far("here").ask(Msg::Count).wait(), Ok(0));
+    assert!(owner.0.try_wait().unwrap().is_none());
 }
 
 /// Writes the record of the node `here`, like another node that has taken over its name. If

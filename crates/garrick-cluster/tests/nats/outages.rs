@@ -1,9 +1,10 @@
 //! Short outages of the server.
 
+use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use garrick_actor::Ended;
-use garrick_cluster::nats::{NameState, NatsNet};
+use garrick_cluster::nats::{NameState, NatsError, NatsNet};
 use garrick_testkit::wait;
 
 use crate::place::{Msg, Place, ends, noted, until};
@@ -86,4 +87,56 @@ fn a_half_open_connection_is_noticed_on_both_sides_and_made_again() {
         });
         assert_eq!(cut_off.node.sample().frames_dropped, 0);
     }
+}
+
+#[test]
+fn a_server_that_accepts_a_connection_and_says_nothing_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("nats://{}", silent.local_addr().unwrap());
+    let limit = Duration::from_secs(2);
+    let began = Instant::now();
+    let started = NatsNet::builder(&address).join_within(limit).start();
+    assert!(matches!(started, Err(NatsError::Unreachable { .. })));
+    assert!(began.elapsed() < NOTICED_WITHIN);
+}
+
+/// Bounds in bytes: of the messages that wait for a node, and of the frames under way to it. Frames
+/// may be one turn too large.
+const WAITING: u64 = 16 << 20;
+const WINDOW: u64 = 4 << 20;
+
+/// Size of a large message.
+const LARGE: usize = 100_000;
+
+#[test]
+fn what_waits_for_a_server_that_takes_no_data_has_a_bound() {
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let proxy = Proxy::start(&server.address());
+    let here = Place::in_test(&server.address(), "here");
+    let stuck = Place::in_test(&proxy.address(), "stuck");
+    let (far, back) = (stuck.far("here"), here.far("stuck"));
+    let (end, end_of_stuck) = (ends(&far), ends(&back));
+    // The data of the server still arrives, so the client does not close the connection.
+    proxy.hold(&[To::Server]);
+    let began = Instant::now();
+    let mut sent = 0;
+    while far.send(Msg::Large(vec![7; LARGE])).is_ok() {
+        sent += LARGE as u64;
+        assert!(sent < 2 * (WAITING + WINDOW), "there is no bound");
+    }
+    assert!(sent > WAITING, "{sent}");
+    let link = stuck.node.links();
+    let waiting = link[0].bytes_waiting + link[0].bytes_unconfirmed;
+    assert!(waiting < 2 * (WAITING + WINDOW), "{link:?}");
+    assert!((stuck.net.sample().bytes_waiting as u64) < 2 * WINDOW);
+    // Both nodes know that they are cut off.
+    assert_eq!(wait(&end_of_stuck), Ended::NodeLost("stuck".into()));
+    assert_eq!(wait(&end), Ended::NodeLost("here".into()));
+    assert!(began.elapsed() < NOTICED_WITHIN);
+    proxy.hold(&[]);
+    until("they talk again", || {
+        far.ask(Msg::Count).wait().is_ok() && back.ask(Msg::Count).wait().is_ok()
+    });
 }

@@ -102,6 +102,19 @@ impl Callers {
         }
     }
 
+    /// Waits until the callers' node knows that another node owns shards.
+    pub(crate) fn see_shards(&self, number: usize) {
+        let name = format!("member-{number}");
+        let sees = || {
+            let members = self.entities.roster();
+            let member = members.iter().find(|member| member.name.as_str() == name);
+            member.is_some_and(|member| member.shards.iter().any(|(_, owned)| *owned > 0))
+        };
+        while !sees() {
+            thread::yield_now();
+        }
+    }
+
     /// Ends the calls, and checks their history. The members must still be running.
     pub(crate) fn end(self) {
         drop(self.ends);

@@ -35,6 +35,9 @@ const SECONDS: u64 = 24;
 const LINEARIZABLE: &str =
     "calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped";
 
+/// Name of another test function.
+const CLAIMED: &str = "a_member_that_is_stopped_in_the_middle_of_its_claims_serves_nothing";
+
 /// Number of answers that the test waits for between two faults, and before it lets a removed
 /// member continue.
 const ANSWERS: u64 = 1_000;
@@ -76,6 +79,38 @@ fn calls_of_entities_are_linearizable_while_processes_are_killed_and_stopped() {
         }
         callers.see_member(number, true);
     }
+    callers.end();
+    members.iter_mut().for_each(Member::end);
+}
+
+#[test]
+fn a_member_that_is_stopped_in_the_middle_of_its_claims_serves_nothing() {
+    if member::runs_here() {
+        let options = KindOptions::new().shards(64);
+        return member::run(|entities, journal| register::host(entities, journal, options, false));
+    }
+    let _alone = alone();
+    let Some(server) = Server::start("") else {
+        return;
+    };
+    let start = |number| Member::start(CLAIMED, number, &server.address());
+    let mut members: Vec<Member> = (0..MEMBERS).map(start).collect();
+    members.iter_mut().for_each(Member::is_ready);
+    let callers = Callers::start(&server.address());
+    (0..MEMBERS).for_each(|number| callers.see_shards(number));
+    callers.get_answers(ANSWERS);
+    members[0].kill();
+    // From this moment on, the others claim the shards of the first member.
+    callers.see_member(0, false);
+    members[1].signal("STOP");
+    // The last member takes over the other shards, too, also those that were claimed just now.
+    callers.see_member(1, false);
+    callers.get_answers(ANSWERS);
+    members[1].signal("CONT");
+    callers.see_member(1, true);
+    callers.get_answers(ANSWERS);
+    members[0] = start(0);
+    members[0].is_ready();
     callers.end();
     members.iter_mut().for_each(Member::end);
 }

@@ -2,8 +2,8 @@
 
 use std::sync::mpsc::{Sender, channel};
 
-use garrick_actor::{Actor, Address, Context, NoReply, SendError};
-use garrick_cluster::{LinkState, Node};
+use garrick_actor::{Actor, Address, Context, Ended, NoReply, SendError};
+use garrick_cluster::{JoinError, LinkState, Node, SERVICE_NAME_BYTES_MAX};
 
 use crate::pair::{Counter, Msg, Much, Pair, ready};
 
@@ -17,6 +17,9 @@ const ANSWERS: u64 = 32 << 20;
 
 /// Number of unanswered questions to a node at which further questions are refused.
 const QUESTIONS: usize = 65_536;
+
+/// Maximum size of a frame that each network must carry.
+const FRAMES_OF: usize = 65_536;
 
 /// An actor that sends texts of a given length in one turn until one is refused, and reports how
 /// many were accepted.
@@ -369,4 +372,34 @@ fn a_transport_that_carries_only_tiny_frames_ends_the_session() {
     let is_lost = |ask| ready(ask) == Some(Err(NoReply::NodeLost));
     assert!(asks.into_iter().all(is_lost));
     pair.check_links();
+}
+
+#[test]
+fn a_service_has_a_name_that_fits_into_each_frame() {
+    let pair = Pair::with_frames_of(FRAMES_OF);
+    let service = |name: &str| pair.client.service::<Msg>("server", name);
+    let long = "s".repeat(SERVICE_NAME_BYTES_MAX + 1);
+    let (bytes, bytes_max) = (long.len(), SERVICE_NAME_BYTES_MAX);
+    let error = service(&long).unwrap_err();
+    assert_eq!(error, JoinError::ServiceName { bytes, bytes_max });
+    assert!(error.to_string().contains("1024"), "{error}");
+    // A program that has a name on its own node is told so, too.
+    assert!(pair.server.service::<Msg>("server", &long).is_err());
+    pair.server.offer(&long, &pair.counter);
+    let sample = pair.server.sample();
+    assert_eq!(sample.refused, 1);
+    assert_eq!(sample.refusal, Some(error.to_string().into()));
+    // Requests with the longest name do not delay those behind them.
+    let longest = &long[1..];
+    pair.server.offer(longest, &pair.counter);
+    let far = service(longest).unwrap();
+    let (told, heard) = channel();
+    for _ in 0..200 {
+        far.watch(|_| ());
+    }
+    pair.far.watch(move |ended| told.send(ended).unwrap());
+    far.stop();
+    pair.run();
+    assert_eq!(heard.try_recv(), Ok(Ended::Stopped));
+    assert_eq!(pair.spy.refused(), 0);
 }

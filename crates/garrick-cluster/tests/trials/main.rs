@@ -16,6 +16,7 @@ mod doors;
 mod forgotten;
 mod hostile;
 mod networks;
+mod order;
 mod outages;
 mod threads;
 mod versions;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use garrick_actor::{Context, Next};
+use garrick_actor::{Context, Next, NoReply, Reply};
 use garrick_sched::{Nanos, nanos};
 
 use super::{Exit, Placer, PlacerMsg, TICK};
@@ -25,7 +25,20 @@ const CLOSES_LOOK: Duration = Duration::from_millis(20);
 /// Time within which a leaving node must remove its record. Otherwise, other nodes remove it.
 const REMOVES_WITHIN: Duration = Duration::from_secs(2);
 
+/// Maximum number of callers that wait for the end of the membership. A caller that has given up
+/// counts, because nobody tells the placer.
+const WAITERS_MAX: usize = 1_024;
+
 impl Placer {
+    /// Adds a caller that waits for the end of the membership, or refuses it if too many wait.
+    pub(super) fn wait_for_end(&mut self, reply: Reply<()>) {
+        if self.waiters.len() < WAITERS_MAX {
+            self.waiters.push(reply);
+        } else {
+            reply.refuse(NoReply::Refused);
+        }
+    }
+
     /// After the last shard was handed over, tells the regions (the actors that pass on messages to
     /// entities) to accept no more messages.
     pub(super) fn finish_drain(&mut self, cx: &Context<'_, PlacerMsg>) {
@@ -143,7 +156,7 @@ impl Placer {
                 }
             }
             PlacerMsg::Use { region, .. } => region.order(Order::Left),
-            PlacerMsg::Drain(reply) | PlacerMsg::Await(reply) => self.waiters.push(reply),
+            PlacerMsg::Drain(reply) | PlacerMsg::Await(reply) => self.wait_for_end(reply),
             _ => {}
         }
         self.remove(since, again, cx)

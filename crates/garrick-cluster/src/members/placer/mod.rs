@@ -555,11 +555,11 @@ impl Actor for Placer {
                 self.plan(Some(&Changes::default()), cx);
             }
             PlacerMsg::Drain(reply) => {
-                self.waiters.push(reply);
+                self.wait_for_end(reply);
                 self.own.is_draining = true;
                 self.renew_soon(cx);
             }
-            PlacerMsg::Await(reply) => self.waiters.push(reply),
+            PlacerMsg::Await(reply) => self.wait_for_end(reply),
             PlacerMsg::Closed(kind) => {
                 if let Exit::Closes { regions, .. } = &mut self.exit {
                     regions.remove(&kind);

@@ -147,7 +147,7 @@ impl NatsLog {
                     Some(Settled::Stored(sequence)) => {
                         if let Some(known) = journals.get_mut(part.journal) {
                             known.appended(&part.head, sequence);
-                            self.mark_replaced(part.journal, known);
+                            self.mark_replaced(known);
                         }
                         stored += 1;
                         self.count_written(part.size);
@@ -328,17 +328,8 @@ async fn resolve(
         {
             Published::Stored(sequence) => return Settled::Fenced(sequence, why),
             Published::Wrong => {
-                // One message was stored behind `after`.
-                let next = store.next(Kind::Events, &part.tokens, after + 1).await;
-                if let Ok(Some(found)) = next
-                    && let Ok((head, _)) = Head::read(&found.payload)
-                    && head.after == after
-                {
-                    return match head.of {
-                        of if of == part.head.of => Settled::Stored(found.sequence),
-                        of if of == fence.of => Settled::Fenced(found.sequence, why),
-                        _ => conflict(store, part).await,
-                    };
+                if let Some(settled) = stored_instead(store, part, fence, &why).await {
+                    return settled;
                 }
             }
             Published::Full(_) | Published::Absent(_) | Published::Unknown(_) => {}
@@ -347,6 +338,46 @@ async fn resolve(
         if !pause(attempt, until).await {
             return Settled::Lost(why);
         }
+    }
+}
+
+/// Finds out what was stored instead of a fence that was refused. Returns `None` if that is not
+/// known yet. `why` is the reason why the fence was sent.
+async fn stored_instead(store: &Store, part: &Outgoing, fence: Head, why: &str) -> Option<Settled> {
+    let after = part.head.after;
+    let next = store.next(Kind::Events, &part.tokens, after + 1).await;
+    let Some(found) = next.ok()? else {
+        return give_way(store, part, fence).await;
+    };
+    let (head, _) = Head::read(&found.payload).ok()?;
+    if head.after == after {
+        return Some(match head.of {
+            of if of == part.head.of => Settled::Stored(found.sequence),
+            of if of == fence.of => Settled::Fenced(found.sequence, why.to_owned()),
+            _ => conflict(store, part).await,
+        });
+    }
+    // The message behind `after` was removed. The events were not in it, because the journal had
+    // fewer events later.
+    match head.newest < part.head.newest {
+        true => Some(conflict(store, part).await),
+        false => None,
+    }
+}
+
+/// Returns the result for a part whose journal has no message any more: another writer has removed
+/// the fences of the journal, which had no events. To be sure of that, and not to be deceived by a
+/// server that is no longer the leader, stores a fence as the first message. Returns `None` if the
+/// fence is not stored.
+async fn give_way(store: &Store, part: &Outgoing, fence: Head) -> Option<Settled> {
+    if part.before.newest > 0 {
+        return None;
+    }
+    let content = Bytes::from(Head { after: 0, ..fence }.seal(empty_batch()));
+    let published = store.publish(Kind::Events, &part.tokens, content, 0).await;
+    match published {
+        Published::Stored(_) => Some(conflict(store, part).await),
+        _ => None,
     }
 }
 

@@ -84,16 +84,15 @@ impl Journals {
         self.all.get_mut(&journal.get())
     }
 
-    /// Removes the journal with the given name if it has no known event.
-    pub(super) fn remove_unused(&mut self, name: &str) {
-        let Some(number) = self.names.get(name).copied() else {
-            return;
-        };
+    /// Removes and returns the journal with the given name if it has no known event.
+    pub(super) fn remove_unused(&mut self, name: &str) -> Option<Known> {
+        let number = self.names.get(name).copied()?;
         let is_unused = |known: &Known| known.newest == 0;
-        if self.all.get(&number).is_none_or(is_unused) {
-            self.names.remove(name);
-            self.all.remove(&number);
+        if !self.all.get(&number).is_none_or(is_unused) {
+            return None;
         }
+        self.names.remove(name);
+        self.all.remove(&number)
     }
 }
 
@@ -170,8 +169,8 @@ mod tests {
         let names = || (0..100).map(|number| format!("probed/{number}"));
         names().for_each(|name| _ = journals.number(&name));
         assert_eq!((journals.names.len(), journals.all.len()), (101, 101));
-        names().for_each(|name| journals.remove_unused(&name));
-        journals.remove_unused("kept");
+        assert!(names().all(|name| journals.remove_unused(&name).is_some()));
+        assert!(journals.remove_unused("kept").is_none());
         assert_eq!((journals.names.len(), journals.all.len()), (1, 1));
         assert_eq!(journals.number("kept"), kept);
         assert_eq!(journals.number("probed/0").get(), 102, "a new number");

@@ -36,6 +36,10 @@ pub use open::NatsLogOptions;
 /// plus this time, the runtime counts as stuck.
 const GRACE: Duration = Duration::from_secs(15);
 
+/// Maximum number of journals in the list of those with messages to remove, beyond which forgotten
+/// journals are not added.
+const FORGOTTEN_MAX: usize = 1 << 16;
+
 /// The events of the journals of a cluster in streams of NATS. Needs the feature `nats-journal`.
 ///
 /// Several processes may open the same log. If several writers append to one journal, only one
@@ -85,9 +89,7 @@ pub struct NatsLog {
     journals: Mutex<Journals>,
     /// Locked while a group is under way to the server.
     appending: Mutex<()>,
-    /// Journals whose old messages can be removed, with the sequence number of the last message to
-    /// remove.
-    due: Mutex<HashMap<JournalId, u64>>,
+    due: Due,
     /// True while a task removes messages from the server.
     purging: Arc<AtomicBool>,
     notes: Notes,
@@ -108,6 +110,32 @@ impl Notes {
     }
 }
 
+/// Journals whose old messages can be removed. Clones share the list.
+#[derive(Clone, Default)]
+struct Due(Arc<Mutex<HashMap<Arc<str>, u64>>>);
+
+impl Due {
+    /// Adds a journal, given by the last part of its subject. `sequence` is the sequence number of
+    /// the last message to remove.
+    fn add(&self, tokens: &Arc<str>, sequence: u64) {
+        lock(&self.0).insert(Arc::clone(tokens), sequence);
+    }
+
+    /// Adds a journal that was forgotten, unless too many journals are in the list. The messages of
+    /// a journal that is not added stay on the server.
+    fn add_forgotten(&self, tokens: &Arc<str>, sequence: u64) {
+        let mut due = lock(&self.0);
+        if due.len() < FORGOTTEN_MAX {
+            due.insert(Arc::clone(tokens), sequence);
+        }
+    }
+
+    /// Removes and returns all journals of the list.
+    fn take(&self) -> HashMap<Arc<str>, u64> {
+        std::mem::take(&mut *lock(&self.0))
+    }
+}
+
 /// The right to remove messages, which only one task has at a time. Dropping the value releases the
 /// right.
 struct Purging(Arc<AtomicBool>);
@@ -122,10 +150,6 @@ impl Drop for Purging {
 impl NatsLog {
     fn journals(&self) -> MutexGuard<'_, Journals> {
         lock(&self.journals)
-    }
-
-    fn due(&self) -> MutexGuard<'_, HashMap<JournalId, u64>> {
-        lock(&self.due)
     }
 
     fn notes(&self) -> Notes {
@@ -243,7 +267,10 @@ impl Log for NatsLog {
         if let Err(TryLockError::WouldBlock) = appending {
             return false;
         }
-        self.journals().remove_unused(name);
+        let unused = self.journals().remove_unused(name);
+        if let Some(known) = unused {
+            self.remove_fences(&known);
+        }
         true
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use garrick_journal::JournalError;
 
 use super::store::{Sizes, Store};
-use super::{GRACE, NatsLog, Notes};
+use super::{Due, GRACE, NatsLog, Notes};
 use crate::name::NodeName;
 use crate::nats::builder::NatsBuilder;
 use crate::nats::connection;
@@ -66,7 +66,9 @@ impl NatsLogOptions {
 
     /// Makes each call of [`Log::start`](garrick_journal::Log::start) append a message without
     /// events. So `start` returns the newest state, and writers that started earlier can no longer
-    /// append. Use this option if a journal moves between nodes.
+    /// append. Use this option if a journal moves between nodes, and use it in all processes that
+    /// append to the journal: if a journal has no events when its entity ends, the messages without
+    /// events are removed from the server.
     pub fn fence_at_start(self) -> Self {
         Self {
             fences: true,
@@ -138,7 +140,7 @@ impl NatsLogOptions {
             fences: self.fences,
             journals: Mutex::default(),
             appending: Mutex::default(),
-            due: Mutex::default(),
+            due: Due::default(),
             purging: Arc::new(AtomicBool::new(false)),
             notes: Notes::default(),
             written: AtomicU64::new(0),

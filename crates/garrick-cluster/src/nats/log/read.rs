@@ -297,7 +297,8 @@ async fn ask_once(store: &Store, known: &Known, fence: Option<MessageOf>) -> Res
         None => last,
         Some(of) => Some(set_fence(store, known, of, last).await?),
     };
-    let (saved, state, damage) = ask_state(store, known).await?;
+    let whole = last.map_or(0, |(head, _)| head.whole);
+    let (saved, state, damage) = ask_state(store, known, whole).await?;
     Ok(Told {
         last,
         saved,
@@ -338,8 +339,9 @@ async fn set_fence(
 /// why a newer state cannot be read, if there is one.
 type States = (SavedStates, Option<Snapshot>, Option<&'static str>);
 
-/// Requests the saved states of a journal.
-pub(super) async fn ask_state(store: &Store, known: &Known) -> Result<States, Unread> {
+/// Requests the saved states of a journal. `whole` is the number of the journal's newest whole
+/// event (an event that contains the whole state), or 0.
+pub(super) async fn ask_state(store: &Store, known: &Known, whole: u64) -> Result<States, Unread> {
     let last = store.last(Kind::States, &known.tokens).await;
     let Some(last) = last.map_err(Unread::Failed)? else {
         return Ok(<_>::default());
@@ -353,9 +355,9 @@ pub(super) async fn ask_state(store: &Store, known: &Known) -> Result<States, Un
     match first.map_err(Unread::Failed)? {
         Some(first) if first.sequence != sequence => match StateHead::read(&first.payload) {
             Ok((head, state)) => Ok(states(head, state, sequence, Some(why))),
-            Err(_) => no_state(store, known, sequence, why).await,
+            Err(_) => no_state(store, known, whole, sequence, why).await,
         },
-        _ => no_state(store, known, sequence, why).await,
+        _ => no_state(store, known, whole, sequence, why).await,
     }
 }
 
@@ -413,17 +415,19 @@ fn states(head: StateHead, state: &[u8], sequence: u64, damage: Option<&'static 
 
 /// Returns the result for a journal that has no readable saved state. Fails if the first events of
 /// the journal are missing, and no whole event (an event that contains the whole state) replaces
-/// them.
+/// them. `whole` is the number of the newest whole event, or 0.
 async fn no_state(
     store: &Store,
     known: &Known,
+    whole: u64,
     sequence: u64,
     why: &'static str,
 ) -> Result<States, Unread> {
     let first = store.next(Kind::Events, &known.tokens, 1).await;
     let first = first.map_err(Unread::Failed)?;
     let first = first.and_then(|found| Head::read(&found.payload).ok().map(|(head, _)| head));
-    let is_there = first.is_some_and(|head| head.first() <= 1 || head.whole > 0);
+    // Messages are removed from the beginning, and an earlier whole event may be removed, too.
+    let is_there = first.is_some_and(|head| head.first() <= whole.max(1));
     if !is_there {
         let row = format!("the states of the journal {:?}", known.name);
         return Err(Unread::Damaged(row, why));

@@ -48,7 +48,8 @@ impl NatsLog {
             }
             // Another writer has saved a state, or an attempt without an answer has gone through.
             let (store, asked) = (self.store.clone(), known.clone());
-            let told = self.run(async move { ask_state(&store, &asked).await.ok() });
+            let whole = asked.whole.number;
+            let told = self.run(async move { ask_state(&store, &asked, whole).await.ok() });
             let Ok(Some((saved, ..))) = told else { break };
             known.saved = saved;
         }
@@ -122,22 +123,36 @@ impl NatsLog {
     fn saved(&self, journal: JournalId, saved: SavedStates, bytes: usize) {
         self.count_written(bytes);
         self.count_saved();
+        let [_, before] = saved.marks;
         if let Some(known) = self.journals().get_mut(journal) {
             known.saved = saved;
-        }
-        let [_, before] = saved.marks;
-        if before.covers > 0 {
-            self.due().insert(journal, before.covers);
+            if before.covers > 0 {
+                self.due.add(&known.tokens, before.covers);
+            }
         }
     }
 
     /// Marks old messages of a journal for removal, if enough messages were added since the last
     /// marking. Old messages are those before the newest whole event (an event that contains the
     /// whole state).
-    pub(super) fn mark_replaced(&self, journal: JournalId, known: &mut Known) {
+    pub(super) fn mark_replaced(&self, known: &mut Known) {
         if known.whole.covers > 0 && known.unpurged >= PURGE_EVERY {
             known.unpurged = 0;
-            self.due().insert(journal, known.whole.covers);
+            self.due.add(&known.tokens, known.whole.covers);
+        }
+    }
+
+    /// Removes the fences (messages without events) of a journal that has no events and was
+    /// forgotten. Otherwise, each name for which an entity was ever started would leave a message
+    /// on the server.
+    ///
+    /// A later fence of another process stays. An earlier writer cannot append afterwards, because
+    /// it expects the sequence number of its own fence, which is never used again. A writer without
+    /// fences expects that there is no message, so the log removes nothing if it sets no fences.
+    pub(super) fn remove_fences(&self, known: &Known) {
+        if self.fences && known.sequence > 0 {
+            self.due.add_forgotten(&known.tokens, known.sequence);
+            self.purge_if_due();
         }
     }
 
@@ -145,24 +160,21 @@ impl NatsLog {
     /// removal is running.
     pub(super) fn purge_if_due(&self) {
         let Some(purges) = self.purging() else { return };
-        let due = std::mem::take(&mut *self.due());
-        if due.is_empty() {
+        let mut all = self.due.take();
+        if all.is_empty() {
             return;
         }
-        let all: Vec<_> = {
-            let journals = self.journals();
-            let tokens = due.into_iter().filter_map(|(journal, sequence)| {
-                Some((journals.get(journal)?.tokens.clone(), sequence))
-            });
-            tokens.collect()
-        };
-        let (store, notes) = (self.store.clone(), self.notes());
+        let (store, notes, due) = (self.store.clone(), self.notes(), self.due.clone());
         self.spawn(async move {
-            for (tokens, sequence) in all {
-                if let Err(why) = store.purge(&tokens, sequence).await {
-                    let stream = store.name(Kind::Events);
-                    notes.add(engine("remove old events of", stream, why));
+            while !all.is_empty() {
+                for (tokens, sequence) in all {
+                    if let Err(why) = store.purge(&tokens, sequence).await {
+                        let stream = store.name(Kind::Events);
+                        notes.add(engine("remove old events of", stream, why));
+                    }
                 }
+                // Some were added meanwhile.
+                all = due.take();
             }
             drop(purges);
         });
