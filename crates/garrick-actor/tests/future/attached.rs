@@ -12,8 +12,8 @@ use futures_util::{StreamExt, stream};
 use garrick_actor::future::{Attachment, Streamed, Ticket};
 use garrick_actor::{Actor, Address, Context, Local, Next};
 
-use crate::Guest;
 use crate::common::{self, settle};
+use crate::pipes::Guest;
 use garrick_testkit::{fail, silence_panics};
 
 /// Records the items of a stream. Keeps their tickets if `keeps` is true, and drops tickets on

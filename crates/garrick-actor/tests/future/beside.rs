@@ -1,115 +1,20 @@
 //! Tests of piped futures: their results, their number, and their end.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::num::NonZero;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
-use std::task::{self, Poll, Waker};
+use std::sync::{Arc, mpsc};
+use std::task::{self, Poll};
 
 use garrick_actor::future::PipeError;
 use garrick_actor::mailbox::{Mailbox, OnFull};
 use garrick_actor::supervise::{Strategy, Supervisor};
-use garrick_actor::{
-    Actor, Address, AsyncActor, AsyncContext, Context, Incoming, Local, Next, System, behavior,
-};
+use garrick_actor::{Address, AsyncActor, AsyncContext, Incoming, Local, Next, behavior};
 
-use crate::Guest;
 use crate::common::{self, settle};
-use garrick_testkit::{HANGS_AFTER, fail, silence_panics};
-
-/// A message to an actor that pipes futures.
-enum Msg {
-    /// Pipe that many futures, each of which returns its index. Then end the turn as given.
-    Pipe(u32, Next),
-    /// Pipe a future that panics when it has been polled the given number of times.
-    Panic(u32),
-    Piped(Result<u32, PipeError>),
-    Fail,
-    Stop,
-}
-
-/// State of a gate at which futures wait until it opens, with the wakers of these futures.
-#[derive(Default)]
-struct Lock {
-    is_open: bool,
-    waiting: Vec<Waker>,
-    polled: usize,
-}
-
-#[derive(Clone, Default)]
-struct Gate(Arc<Mutex<Lock>>);
-
-impl Gate {
-    async fn pass(self, n: u32, guest: Guest) -> u32 {
-        let mut is_first = true;
-        poll_fn(|task| {
-            let mut lock = self.0.lock().unwrap();
-            lock.polled += usize::from(std::mem::take(&mut is_first));
-            if lock.is_open {
-                return Poll::Ready(());
-            }
-            lock.waiting.push(task.waker().clone());
-            Poll::Pending
-        })
-        .await;
-        drop(guest);
-        n
-    }
-
-    fn open(&self) {
-        let mut lock = self.0.lock().unwrap();
-        lock.is_open = true;
-        let waiting = std::mem::take(&mut lock.waiting);
-        drop(lock);
-        waiting.into_iter().for_each(Waker::wake);
-    }
-
-    /// Returns how many futures were polled at least once.
-    fn polled(&self) -> usize {
-        self.0.lock().unwrap().polled
-    }
-}
-
-/// Pipes futures and sends their results to the test.
-struct Piper {
-    gate: Gate,
-    guests: Arc<AtomicUsize>,
-    heard: mpsc::Sender<Result<u32, PipeError>>,
-}
-
-impl Actor for Piper {
-    type Msg = Msg;
-    type Outcome = Next;
-
-    fn receive(&mut self, msg: Msg, cx: &mut Context<'_, Msg>) -> Next {
-        match msg {
-            Msg::Pipe(count, next) => {
-                for n in 0..count {
-                    let guest = Guest::new(&self.guests);
-                    cx.pipe(self.gate.clone().pass(n, guest), Msg::Piped);
-                }
-                return next;
-            }
-            Msg::Panic(polls) => {
-                let mut left = polls;
-                let future = poll_fn(move |task| {
-                    left -= 1;
-                    if left == 0 {
-                        fail();
-                    }
-                    task.waker().wake_by_ref();
-                    Poll::Pending
-                });
-                cx.pipe(future, Msg::Piped);
-            }
-            Msg::Piped(result) => self.heard.send(result).unwrap(),
-            Msg::Fail => return cx.fail("as told"),
-            Msg::Stop => return Next::Stop,
-        }
-        Next::Continue
-    }
-}
+use crate::pipes::{Gate, Guest, Msg, Piper};
+use garrick_testkit::silence_panics;
 
 struct Stand {
     local: Local,
@@ -214,7 +119,7 @@ fn beyond_the_limit_they_wait_and_none_is_lost() {
     let limited = stand.local.actor(stand.piper());
     let limited = limited.pipe_limit(NonZero::new(3).unwrap()).spawn();
     for (piper, limit) in [(stand.local.spawn(stand.piper()), 64), (limited, 3)] {
-        *stand.gate.0.lock().unwrap() = Lock::default();
+        stand.gate.close();
         piper.send(Msg::Pipe(200, Next::Continue)).unwrap();
         stand.run();
         assert_eq!(stand.gate.polled(), limit);
@@ -244,7 +149,7 @@ fn the_end_of_the_actor_ends_what_is_under_way_and_what_waits() {
             stand.gate.open();
             stand.run();
             assert_eq!(stand.heard().len(), 5);
-            *stand.gate.0.lock().unwrap() = Lock::default();
+            stand.gate.close();
             piper.send(Msg::Pipe(100, Next::Continue)).unwrap();
             stand.run();
             assert_eq!(stand.guests(), 100);
@@ -338,7 +243,7 @@ fn an_actor_behind_a_bounded_mailbox_pipes_too() {
     stand.gate.open();
     stand.run();
     assert_eq!(stand.heard(), [0, 1]);
-    *stand.gate.0.lock().unwrap() = Lock::default();
+    stand.gate.close();
     inlet.try_send(Msg::Pipe(2, Next::Continue)).unwrap();
     inlet.try_send(Msg::Stop).unwrap();
     stand.run();
@@ -375,39 +280,6 @@ fn an_async_actor_pipes_what_its_poll_has_not_undone() {
     settle(&local);
     assert_eq!(heard.try_iter().collect::<Vec<_>>(), [1]);
     assert_eq!(local.handle().failures(), 0);
-}
-
-#[test]
-fn stress_pipes_of_actors_that_come_and_go_on_two_workers() {
-    let system = System::builder().workers(2).start().unwrap();
-    let (told, heard) = mpsc::channel();
-    let guests = Arc::<AtomicUsize>::default();
-    for round in 0..200 {
-        let gate = Gate::default();
-        let piper = system.spawn(Piper {
-            gate: gate.clone(),
-            guests: guests.clone(),
-            heard: told.clone(),
-        });
-        let piper = piper.unwrap();
-        piper.send(Msg::Pipe(100, Next::Continue)).unwrap();
-        if round % 2 == 0 {
-            gate.open();
-            let mut results: Vec<_> = (0..100)
-                .map(|_| heard.recv_timeout(HANGS_AFTER).unwrap().unwrap())
-                .collect();
-            results.sort_unstable();
-            assert!(results.into_iter().eq(0..100));
-        } else {
-            piper.stop();
-            gate.open();
-        }
-    }
-    drop(told);
-    // What was cancelled may have come before.
-    while heard.recv_timeout(HANGS_AFTER).is_ok() {}
-    system.shutdown();
-    assert_eq!(guests.load(Ordering::Relaxed), 0);
 }
 
 /// A future that never completes, and sends its number when it is dropped.

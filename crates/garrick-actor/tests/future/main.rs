@@ -4,6 +4,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/pipes.rs"]
+mod pipes;
 
 mod attached;
 mod beside;
@@ -16,7 +18,7 @@ use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -30,6 +32,7 @@ use garrick_actor::{
     behavior,
 };
 use garrick_testkit::{HANGS_AFTER, ms, silence_panics};
+use pipes::Guest;
 
 type Heard<T> = Rc<RefCell<Vec<T>>>;
 
@@ -162,22 +165,6 @@ fn an_actor_that_waits_for_no_message_is_not_polled_when_messages_arrive() {
             local.run();
         }
         assert_eq!(polls.get(), expected);
-    }
-}
-
-/// A value that counts how many values of its kind exist.
-struct Guest(Arc<AtomicUsize>);
-
-impl Guest {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count.clone())
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -717,103 +704,6 @@ fn a_message_costs_no_allocation() {
     // A turn that sets a timer costs the scheduler a list.
     assert!(allocations <= 2 * MESSAGES / 100, "{allocations}");
     assert_eq!(sum.get(), 5 * (MESSAGES - 1) * MESSAGES / 2);
-}
-
-/// Values from other threads. Each new value wakes the actor through the waker that the actor has
-/// stored.
-#[derive(Default)]
-struct Slots {
-    /// Values that the actor has not taken yet, and the waker of the actor, if it is waiting.
-    state: Mutex<(Vec<u64>, Option<Waker>)>,
-}
-
-impl Slots {
-    fn put(&self, value: u64) {
-        let mut state = self.state.lock().unwrap();
-        state.0.push(value);
-        let waker = state.1.take();
-        drop(state);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    fn poll_take(&self, task: &std::task::Context<'_>, taken: &mut Vec<u64>) {
-        let mut state = self.state.lock().unwrap();
-        taken.append(&mut state.0);
-        state.1 = Some(task.waker().clone());
-    }
-}
-
-/// Threads wake an actor through its waker and send messages to it, while the actor sleeps and
-/// yields. Every value and every message must arrive exactly once.
-#[test]
-fn stress_wakes_and_messages_of_many_threads_come_once() {
-    const THREADS: u64 = 4;
-    let each = [50_000, 5_000][usize::from(cfg!(debug_assertions))];
-    let system = System::builder().workers(2).start().unwrap();
-    let slots = Arc::<Slots>::default();
-    let (told, heard) = mpsc::channel();
-    let taken_from = slots.clone();
-    let actor = system
-        .spawn(move |mut mailbox: Incoming<u64>| async move {
-            let cx = mailbox.context();
-            let (mut values, mut messages) = (Vec::new(), Vec::new());
-            let all = (THREADS * each) as usize;
-            let mut turn = 0_u64;
-            while values.len() < all || messages.len() < all {
-                turn += 1;
-                if turn.is_multiple_of(64) {
-                    cx.sleep(Duration::from_micros(turn % 5 * 10)).await;
-                } else if turn.is_multiple_of(7) {
-                    cx.yield_now().await;
-                }
-                poll_fn(|task| {
-                    let before = values.len() + messages.len();
-                    taken_from.poll_take(task, &mut values);
-                    while let Poll::Ready(Some(message)) = mailbox.poll_recv(task) {
-                        messages.push(message);
-                    }
-                    if values.len() + messages.len() > before {
-                        Poll::Ready(())
-                    } else {
-                        Poll::Pending
-                    }
-                })
-                .await;
-            }
-            told.send((values, messages)).unwrap();
-        })
-        .unwrap();
-    let threads: Vec<_> = (0..THREADS)
-        .map(|thread| {
-            let (slots, actor) = (slots.clone(), actor.clone());
-            thread::spawn(move || {
-                for n in (0..each).map(|n| n * THREADS + thread) {
-                    slots.put(n);
-                    actor.send(n).unwrap();
-                    if n % 1_000 == 0 {
-                        thread::yield_now();
-                    }
-                }
-            })
-        })
-        .collect();
-    let (mut values, mut messages) = heard
-        .recv_timeout(HANGS_AFTER)
-        .expect("every wake is heard");
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
-    for thread in 0..THREADS {
-        let own: Vec<_> = messages.iter().filter(|n| *n % THREADS == thread).collect();
-        assert!(own.is_sorted(), "what one thread sends stays in order");
-    }
-    values.sort_unstable();
-    messages.sort_unstable();
-    let all: Vec<_> = (0..THREADS * each).collect();
-    assert!(values == all && messages == all);
-    assert_eq!(system.dead_letters(), 0);
 }
 
 #[test]

@@ -13,8 +13,8 @@ use garrick_actor::{
     Address, AsyncActor, AsyncContext, Incoming, Local, Next, NoReply, Reply, System, behavior,
 };
 
-use crate::Guest;
 use crate::common::{self, settle};
+use crate::pipes::Guest;
 use garrick_testkit::{HANGS_AFTER, fail, ms, silence_panics};
 
 fn tree(local: &Local) -> Tree {
@@ -253,41 +253,6 @@ fn what_a_supervised_actor_has_not_received_is_dead_letters_with_the_reason_of_i
     let letters = handle.sample().letters;
     let letters: Vec<_> = letters.iter().map(|l| (l.reason, l.count)).collect();
     assert_eq!(letters, [(LetterReason::ShutDown, 3)]);
-}
-
-#[test]
-fn stress_a_child_that_fails_now_and_then_loses_only_what_it_failed_on() {
-    silence_panics();
-    let system = System::builder()
-        .workers(2)
-        .on_failure(|_| ())
-        .start()
-        .unwrap();
-    let tree = Supervisor::new("app", Strategy::OneForOne).intensity(1_000, ms(1));
-    let tree = tree.spawn(&system.handle()).unwrap();
-    let (told, heard) = mpsc::channel();
-    let child = tree
-        .handle()
-        .actor(move |mut mailbox: Incoming<u32>| {
-            let told = told.clone();
-            async move {
-                while let Some(n) = mailbox.recv().await {
-                    if n % 100 == 13 {
-                        fail();
-                    }
-                    told.send(n).unwrap();
-                }
-            }
-        })
-        .named("child")
-        .supervised_by(&tree)
-        .spawn();
-    let child = child.unwrap();
-    (0..2_000).for_each(|n| child.send(n).unwrap());
-    for n in (0..2_000).filter(|n| n % 100 != 13) {
-        assert_eq!(heard.recv_timeout(HANGS_AFTER), Ok(n));
-    }
-    tree.stop().wait().unwrap();
 }
 
 #[test]

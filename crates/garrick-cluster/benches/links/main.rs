@@ -4,9 +4,13 @@
 //! row shows messages per second, the CPU time of both nodes per message, and the CPU time of the
 //! sending turns per message. With `--features nats`, further rows compare nodes that meet on a
 //! NATS server, in another process, with the NATS client without Garrick. With `--features
-//! nats-journal`, there are also rows with journals.
+//! journal`, there are rows for the start of durable entities that have something to do: entities
+//! per second, and CPU time per entity. With `--features nats-journal`, there are also rows with
+//! journals.
 
 mod entities;
+#[cfg(feature = "journal")]
+mod listed;
 #[cfg(feature = "nats")]
 mod nats;
 
@@ -231,6 +235,8 @@ fn main() {
         asks(|| net.clone(), count)
     );
     entities::rows(divisor, rounds);
+    #[cfg(feature = "journal")]
+    listed::rows(divisor, rounds);
     #[cfg(feature = "nats")]
     nats::rows(divisor, rounds);
     #[cfg(feature = "nats-journal")]

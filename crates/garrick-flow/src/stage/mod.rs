@@ -72,10 +72,12 @@ use crate::wiring::Wiring;
 ///     }
 /// }
 ///
-/// let mut graph = Graph::new(); let (numbers, input) = graph.channel(16)?; let (output, sums) =
-/// graph.channel(16)?; graph.source("numbers", stages::produce(numbers, 0..100u64));
-/// graph.stage("pairs", Pairs { input, output }); graph.stage("check", stages::consume(sums, |sums|
-/// assert!(sums.iter().all(|sum| sum % 4 == 1))));
+/// let mut graph = Graph::new();
+/// let (numbers, input) = graph.channel(16)?;
+/// let (output, sums) = graph.channel(16)?;
+/// graph.source("numbers", stages::produce(numbers, 0..100u64));
+/// graph.stage("pairs", Pairs { input, output });
+/// graph.stage("check", stages::consume(sums, |sums| assert!(sums.iter().all(|sum| sum % 4 == 1))));
 ///
 /// let report = graph.start()?.join();
 /// assert!(report.failures().is_empty());

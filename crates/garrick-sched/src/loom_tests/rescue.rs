@@ -468,7 +468,7 @@ fn loom_a_loan_that_was_not_opened_is_opened_by_the_next_look() {
 }
 
 /// A task that sends a number to two other tasks.
-struct Both(Option<[Address<u32>; 2]>, Lives);
+struct Both(Option<[Address<u32>; 2]>, #[expect(dead_code)] Lives);
 
 impl Task for Both {
     type Message = ();
@@ -482,7 +482,7 @@ impl Task for Both {
 }
 
 /// A task that checks that the worker that runs it has kept no other worker.
-struct KeepsNothing(SharedLog, Lives);
+struct KeepsNothing(SharedLog, #[expect(dead_code)] Lives);
 
 impl Task for KeepsNothing {
     type Message = u32;

@@ -10,7 +10,6 @@ mod mains;
 #[cfg(target_os = "linux")]
 mod signals;
 mod sockets;
-mod stress;
 mod time;
 
 use std::time::Duration;

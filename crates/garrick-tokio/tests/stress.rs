@@ -1,18 +1,18 @@
 //! Tests that no wake-up is lost if other threads wake a worker while it goes to sleep in the
 //! driver or returns from it.
+#![forbid(unsafe_code)]
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use garrick_actor::{Incoming, Next, Reply, behavior};
+use garrick_actor::{Incoming, Next, Reply, System, behavior};
 use garrick_testkit::{ends, wait};
+use garrick_tokio::Tokio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
-
-use super::system;
 
 const ROUNDS: u32 = if cfg!(debug_assertions) {
     3_000
@@ -20,8 +20,14 @@ const ROUNDS: u32 = if cfg!(debug_assertions) {
     10_000
 };
 
+/// Starts a system of `workers` workers that sleep in tokio's driver.
+fn system(workers: usize) -> System {
+    let builder = System::builder().workers(workers).driver(Tokio::new());
+    builder.start().unwrap()
+}
+
 #[test]
-fn asks_from_threads() {
+fn stress_asks_from_threads() {
     ends(|| {
         let system = system(2);
         let next = system.spawn(behavior(|(n, reply): (u32, Reply<u32>), _| {
@@ -42,7 +48,7 @@ fn asks_from_threads() {
 }
 
 #[test]
-fn wakers_of_tokio_from_threads_and_own_timers() {
+fn stress_wakers_of_tokio_from_threads_and_own_timers() {
     ends(|| {
         let system = system(1);
         let (told, heard) = channel();
@@ -80,7 +86,7 @@ fn wakers_of_tokio_from_threads_and_own_timers() {
 /// Tests three kinds of wake-ups of one worker at the same time: by sockets, by messages from other
 /// threads, and by messages of its own tasks.
 #[test]
-fn sockets_and_messages_at_once() {
+fn stress_sockets_and_messages_at_once() {
     ends(|| {
         let system = system(1);
         let (bound, port) = channel();
