@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use garrick_sched::TaskId;
 use hashbrown::HashMap;
+use indexmap::IndexSet;
 
 use crate::frame::Owned;
 use crate::line::{Exported, Held};
@@ -50,7 +51,7 @@ pub(super) fn task_of(found: &dyn Exported) -> Option<TaskId> {
 struct Queue {
     messages: VecDeque<Box<dyn Held>>,
     /// Targets that count as full because of this queue, in the order in which they became full.
-    targets: Vec<Owned>,
+    targets: IndexSet<Owned>,
 }
 
 /// Messages that wait for room in mailboxes, by receiver.
@@ -90,14 +91,13 @@ impl Holding {
             self.receivers.push(receiver.clone());
             Queue {
                 messages: VecDeque::new(),
-                targets: Vec::new(),
+                targets: IndexSet::new(),
             }
         });
         queue.messages.push_back(message);
-        if queue.targets.contains(target) {
+        if !queue.targets.insert(target.clone()) {
             return false;
         }
-        queue.targets.push(target.clone());
         let count = self.full.entry(target.clone()).or_default();
         *count += 1;
         *count == 1
@@ -126,7 +126,7 @@ impl Holding {
                 matches!(target, Owned::Service(_))
                     && Receiver::new(target, current(target)) != receiver
             };
-            let no_longer_full = |target: &mut Owned| is_over || is_replaced(target);
+            let no_longer_full = |target: &Owned| is_over || is_replaced(target);
             for target in queue.targets.extract_if(.., no_longer_full) {
                 done.extend(self.has_room(target));
             }
