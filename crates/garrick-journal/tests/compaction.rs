@@ -2,10 +2,13 @@
 //! by a reader, and nothing is copied without a gain.
 #![forbid(unsafe_code)]
 
+#[path = "common/events.rs"]
+mod events;
+
 use std::io;
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex};
 
+use events::append_to_a;
 use garrick_actor::Reply;
 use garrick_actor::files::{File, Files, Lock};
 use garrick_journal::{
@@ -374,21 +377,6 @@ impl Files for Compacted {
     fn lock(&self) -> io::Result<Box<dyn Lock>> {
         self.disk.lock()
     }
-}
-
-/// Appends events with these numbers to the journal `a`, one in each group.
-fn append_to_a(log: &mut SegmentLog, numbers: RangeInclusive<u64>) -> JournalId {
-    let journal = log.journal("a").unwrap();
-    for number in numbers {
-        let mut group = Group::new();
-        let event = Event {
-            number,
-            ..Event::default()
-        };
-        group.add(journal, event).unwrap();
-        log.append(&group).unwrap();
-    }
-    journal
 }
 
 #[test]

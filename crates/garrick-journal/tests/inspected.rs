@@ -2,11 +2,15 @@
 //! segments.
 #![forbid(unsafe_code)]
 
+#[path = "common/events.rs"]
+mod events;
+
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
+use events::append_to_a;
 use garrick_actor::files::{File, Files, Lock};
-use garrick_journal::{Event, EventKind, Group, JournalId, Options, SegmentLog};
+use garrick_journal::{EventKind, JournalId, Options, SegmentLog};
 use garrick_sim::Disk;
 use garrick_sim::testing::Kit;
 
@@ -60,16 +64,7 @@ impl Files for ReadOnly {
 fn filled(disk: &Disk, events: u64) -> (SegmentLog, JournalId) {
     let options = Options::new().segment_bytes(1);
     let (mut log, _) = options.open(Arc::new(disk.clone())).unwrap();
-    let journal = log.journal("a").unwrap();
-    for number in 1..=events {
-        let mut group = Group::new();
-        let event = Event {
-            number,
-            ..Event::default()
-        };
-        group.add(journal, event).unwrap();
-        log.append(&group).unwrap();
-    }
+    let journal = append_to_a(&mut log, 1..=events);
     (log, journal)
 }
 
