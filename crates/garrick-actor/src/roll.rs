@@ -99,8 +99,7 @@ impl<T> Roll<T> {
     /// Removes and returns the member with this key.
     pub(crate) fn remove(&mut self, key: TaskId) -> Option<T> {
         let number = self.by_key.get(&key)?;
-        let at = self.slots.partition_point(|slot| slot.number < *number);
-        self.take(at)
+        self.take(self.slots_up_to(*number) - 1)
     }
 
     /// Removes and returns the member at this index.
@@ -136,7 +135,7 @@ impl<T> Roll<T> {
     /// Returns the index of the first member whose sequence number is greater than `number`. If
     /// there is no such member, returns the length of the collection.
     pub(crate) fn after(&self, number: u64) -> usize {
-        let mut at = self.slots.partition_point(|slot| slot.number <= number);
+        let mut at = self.slots_up_to(number);
         if self.ranks.is_empty() {
             return at;
         }
@@ -169,6 +168,24 @@ impl<T> Roll<T> {
             .into_iter()
             .filter_map(|key| self.remove(key))
             .collect()
+    }
+
+    /// Returns the number of slots with sequence numbers up to and including `number`.
+    fn slots_up_to(&self, number: u64) -> usize {
+        let first = self.slots.first();
+        let Some(ahead) = first.and_then(|first| number.checked_sub(first.number)) else {
+            return 0;
+        };
+        // From slot to slot, the number grows by 1, or by more if holes have been closed. So no
+        // slot from here on has such a number.
+        let end = usize::try_from(ahead).map_or(usize::MAX, |ahead| ahead.saturating_add(1));
+        let slots = &self.slots[..end.min(self.slots.len())];
+        match slots.last() {
+            Some(last) if last.number > number => {
+                slots.partition_point(|slot| slot.number <= number)
+            }
+            _ => slots.len(),
+        }
     }
 
     /// Returns the slot of the member at this index, or the number of slots if there is no such

@@ -62,9 +62,10 @@ impl ActorPath {
     pub(crate) fn new(parent: Option<&Self>, name: &str) -> Self {
         Self::check(name);
         let parent = parent.map_or(ROOT, Self::as_str);
-        let number = next_number();
+        let number = next_number().to_string();
         Self {
-            text: format!("{parent}/{name}#{number}").into(),
+            // Takes half of the time of `format!`.
+            text: [parent, "/", name, "#", &number].concat().into(),
         }
     }
 

@@ -76,8 +76,9 @@ pub(super) struct Face {
     path: ActorPath,
     strategy: Strategy,
     state: ChildState,
-    /// Children, with their numbers as keys.
-    children: BTreeMap<Id, ChildFace>,
+    /// Children, with their numbers as keys. Each child is boxed, because the map moves its values
+    /// when it grows.
+    children: BTreeMap<Id, Box<ChildFace>>,
     /// Last states of the children that failed and were removed instead of restarted, oldest first.
     /// Only the latest of these states are stored.
     gone: VecDeque<SnapshotOf>,
@@ -138,7 +139,7 @@ impl Face {
     }
 
     pub(super) fn add(&mut self, id: Id, child: ChildFace) {
-        self.children.insert(id, child);
+        self.children.insert(id, Box::new(child));
         self.count_change();
     }
 
@@ -213,7 +214,7 @@ impl Face {
     /// Returns at most `count` children. If there are more children, prefers those that are not up,
     /// and those that were restarted.
     fn in_order_of_trouble(&self, count: usize) -> impl Iterator<Item = (Id, &ChildFace)> {
-        let all = || self.children.iter().map(|(id, child)| (*id, child));
+        let all = || self.children.iter().map(|(id, child)| (*id, &**child));
         let are_too_many = self.children.len() > count;
         let first = all().filter(move |(_, child)| are_too_many && child.is_in_trouble());
         let others = all().filter(move |(_, child)| !are_too_many || !child.is_in_trouble());

@@ -35,8 +35,9 @@ use crate::quiet::{self, Several};
 /// The children of a supervisor, and the plans (sets of children) by which the supervisor stops and
 /// starts them.
 pub(super) struct Crew {
-    /// Children, sorted by number. This is also the order in which they are started.
-    slots: Several<BTreeMap<Id, Slot>>,
+    /// Children, sorted by number. This is also the order in which they are started. Each child is
+    /// boxed, because the map moves its values when it grows.
+    slots: Several<BTreeMap<Id, Box<Slot>>>,
     /// Names and numbers of the children, sorted by name. Children with the same name are sorted by
     /// number, which is the order in which they were added.
     names: BTreeSet<(Arc<str>, Id)>,
@@ -69,7 +70,7 @@ impl Crew {
     }
 
     pub(super) fn slot(&mut self, id: Id) -> Option<&mut Slot> {
-        self.slots.get_mut(&id)
+        self.slots.get_mut(&id).map(Box::as_mut)
     }
 
     /// Returns all children, in the order of starting.
@@ -94,7 +95,7 @@ impl Crew {
         };
         self.face().add(slot.id, child);
         self.names.insert((slot.policy.name.clone(), slot.id));
-        let before = self.slots.insert(slot.id, slot);
+        let before = self.slots.insert(slot.id, Box::new(slot));
         debug_assert!(before.is_none(), "another child has the same number");
     }
 

@@ -317,9 +317,18 @@ impl Plans {
     /// this number.
     pub(super) fn next_step(&mut self, number: u64) -> Option<(Key, Step)> {
         let &key = self.order.get(&number)?;
-        let mut plan = self.take(key)?;
+        let plan = self.by_key.get_mut(&key)?;
+        // The plan keeps its place. Its phase can change, on which `open` and `starting` depend.
+        let (was_open, was_starting) = (plan.is_open(), plan.is_starting());
         let step = plan.next_step();
-        self.put(key, plan);
+        let (is_open, is_starting) = (plan.is_open(), plan.is_starting());
+        if is_open && !was_open {
+            self.open.insert(number);
+        } else if was_open && !is_open {
+            self.open.remove(&number);
+        }
+        self.starting -= usize::from(was_starting);
+        self.starting += usize::from(is_starting);
         self.touched.remove(&number);
         Some((key, step))
     }
