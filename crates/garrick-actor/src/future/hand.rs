@@ -59,6 +59,18 @@ impl<M: Send + 'static> Hand<M> {
         self.wants && !self.queue.is_empty()
     }
 
+    /// Takes the message that arrived while the queue was empty, if the current poll has not
+    /// received a message.
+    #[inline]
+    fn take_lone(&mut self) -> Option<M> {
+        if self.has_received {
+            return None;
+        }
+        let lone = self.queue.take_lone();
+        self.has_received = lone.is_some();
+        lone
+    }
+
     /// Removes and returns all messages.
     pub(super) fn take_all(&mut self) -> VecDeque<M> {
         let mut all = VecDeque::new();
@@ -82,6 +94,18 @@ pub(super) fn waits_for_next_poll<M: Send + 'static>(from: &Borrower<Hand<M>>) -
 /// dropped and all messages have been received.
 #[inline]
 pub(super) fn receive<M: Send + 'static>(
+    from: &Borrower<Hand<M>>,
+    shared: &Shared<M>,
+) -> Poll<Option<M>> {
+    match from.with(Hand::take_lone).flatten() {
+        None => receive_other(from, shared),
+        lone => Poll::Ready(lone),
+    }
+}
+
+/// Receives a message that did not arrive in an empty queue, or waits for a message.
+#[inline(never)]
+fn receive_other<M: Send + 'static>(
     from: &Borrower<Hand<M>>,
     shared: &Shared<M>,
 ) -> Poll<Option<M>> {

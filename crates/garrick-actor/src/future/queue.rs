@@ -52,6 +52,12 @@ impl<M> Queue<M> {
         self.rest.pop_front()
     }
 
+    /// Takes the first message, if it arrived while the queue was empty.
+    #[inline]
+    pub(super) fn take_lone(&mut self) -> Option<M> {
+        self.lone.take()
+    }
+
     /// Takes the first message.
     pub(super) fn take_one(&mut self) -> Option<M> {
         self.lone.take().or_else(|| self.rest.pop_front())
