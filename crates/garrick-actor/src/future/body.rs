@@ -64,21 +64,6 @@ fn fill_queue<M: Send + 'static>(
 
 type Make<D, M, Fut> = fn(D, Incoming<M>) -> Fut;
 
-/// A guard that exists during a poll. If the poll panics, the guard drops the future.
-struct Polling<'a, D, M: Send + 'static, Fut> {
-    life: &'a mut Life<D, M, Fut>,
-    shared: &'a Shared<M>,
-    name: &'static str,
-}
-
-impl<D, M: Send + 'static, Fut> Drop for Polling<'_, D, M, Fut> {
-    fn drop(&mut self) {
-        self.shared.abandon();
-        quiet::drop(mem::replace(self.life, Life::Over));
-        named::leave(self.name, self.shared.path.as_ref());
-    }
-}
-
 /// The state of an actor's future.
 enum Life<D, M: Send + 'static, Fut> {
     /// Data from which the future is created when the actor starts, and the function that creates
@@ -91,6 +76,17 @@ enum Life<D, M: Send + 'static, Fut> {
     /// There is no future, because it has completed or panicked, or because the actor could not be
     /// spawned.
     Over,
+}
+
+impl<D, M: Send + 'static, Fut: Future<Output = ()>> Life<D, M, Fut> {
+    /// Polls the future. Returns that it is ready if there is none.
+    #[inline(always)]
+    fn poll(&mut self, waker: &Waker) -> Poll<()> {
+        match self {
+            Self::Lives(future) => future.as_mut().poll(&mut task::Context::from_waker(waker)),
+            Self::Planned(..) | Self::Over => Poll::Ready(()),
+        }
+    }
 }
 
 /// The events that the future is waiting for.
@@ -147,6 +143,18 @@ pub struct Body<M: Send + 'static, D, Fut, N> {
     /// True if messages that the actor never receives count as dead letters.
     has_letters: bool,
     name: PhantomData<fn(N)>,
+}
+
+/// A guard that exists during a poll. If the poll panics, the guard drops the future.
+struct Polling<'a, M: Send + 'static, D, Fut, N: Named>(&'a mut Body<M, D, Fut, N>);
+
+impl<M: Send + 'static, D, Fut, N: Named> Drop for Polling<'_, M, D, Fut, N> {
+    #[cold]
+    fn drop(&mut self) {
+        self.0.shared.abandon();
+        quiet::drop(mem::replace(&mut self.0.life, Life::Over));
+        named::leave(N::name(), self.0.shared.path.as_ref());
+    }
 }
 
 impl<M, D, Fut, N> Body<M, D, Fut, N>
@@ -290,37 +298,65 @@ where
         } else {
             self.begin_with_others(turn);
         }
+        let polling = Polling(self);
         let Self {
             life,
             inbound,
             shared,
             waker,
             ..
-        } = self;
-        let polling = Polling {
-            life,
-            shared,
-            name: N::name(),
-        };
-        let mut poll = || match &mut *polling.life {
-            Life::Lives(future) => future.as_mut().poll(&mut task::Context::from_waker(waker)),
-            _ => Poll::Ready(()),
-        };
+        } = &mut *polling.0;
         let (polled, wants, hungry) = match inbound {
             Inbound::Hand(hand) => {
                 hand.get().begin_poll(message);
-                let polled = hand.lend(poll);
+                let polled = hand.lend(|| life.poll(waker));
                 let hand = hand.get();
                 (polled, hand.wants, hand.is_hungry())
             }
             Inbound::Queue(arrived) => {
                 fill_queue(shared, arrived, message, waker);
-                let polled = poll();
+                let polled = life.poll(waker);
                 let inner = shared.inner();
                 (polled, inner.is_awaited, inner.hungry)
             }
         };
         mem::forget(polling);
+        self.end_poll(polled, wants, hungry, turn)
+    }
+
+    /// Polls the future like [`Body::poll`], after a message has arrived for handlers that wait for
+    /// it, while no other thread can wake the actor. This is the usual case.
+    #[inline]
+    fn poll_alone(&mut self, message: M, turn: &Turn<'_, Word<M>>) -> Next {
+        self.shared.bell.begin_alone();
+        let polling = Polling(self);
+        let Self {
+            life,
+            inbound: Inbound::Hand(hand),
+            waker,
+            ..
+        } = &mut *polling.0
+        else {
+            unreachable!("the caller has looked");
+        };
+        hand.get().begin_poll(Some(message));
+        let polled = hand.lend(|| life.poll(waker));
+        let hand = hand.get();
+        let (wants, hungry) = (hand.wants, hand.is_hungry());
+        mem::forget(polling);
+        self.end_poll(polled, wants, hungry, turn)
+    }
+
+    /// Ends a poll of the future. `wants` is true if the future waits for a message, and `hungry`
+    /// if it waits although a message has arrived.
+    #[inline(always)]
+    fn end_poll(
+        &mut self,
+        polled: Poll<()>,
+        wants: bool,
+        hungry: bool,
+        turn: &Turn<'_, Word<M>>,
+    ) -> Next {
         if polled.is_ready() {
             self.life = Life::Over;
             return self.finish();
@@ -436,6 +472,16 @@ where
         if self.is_planned() {
             self.begin(turn);
         }
+        if self.was_alone
+            && self.gathers <= 1
+            && self.pause == Pause::ForMessage
+            && matches!(
+                (&self.life, &self.inbound),
+                (Life::Lives(_), Inbound::Hand(_))
+            )
+        {
+            return self.poll_alone(message, turn);
+        }
         self.note_arrival();
         self.go_on(Some(message), turn)
     }
@@ -464,7 +510,7 @@ where
 
     /// Polls the future if necessary. The future receives `message` after the messages that have
     /// already arrived.
-    #[inline]
+    #[inline(never)]
     fn go_on(&mut self, message: Option<M>, turn: &Turn<'_, Word<M>>) -> Next {
         if matches!(self.life, Life::Over) {
             self.keep(message);

@@ -156,6 +156,18 @@ impl<M: Send + 'static> Door for Gate<M> {
         self.hand_on(message, |body, word| relay.send(body, word))
     }
 
+    #[inline]
+    fn relay_behind(&self, message: M, relay: &Relay<'_>) -> Result<(), M> {
+        let Some(body) = &self.body else {
+            return Err(message);
+        };
+        // The task is not idle in this case, so nothing is prefetched.
+        match relay.send_behind(body, Word::Message(message)) {
+            Err(Word::Message(message)) => Err(message),
+            _ => Ok(()),
+        }
+    }
+
     fn stop(&self) {
         self.body().stop();
     }

@@ -54,6 +54,16 @@ impl Relay<'_> {
     pub fn send<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), SendError<N>> {
         self.worker.send(to, message)
     }
+
+    /// Sends a message like [`Relay::send`], if this turn has already sent to the task and there is
+    /// room behind the earlier message. Takes a few nanoseconds.
+    ///
+    /// # Errors
+    /// Returns the message otherwise.
+    #[inline(always)]
+    pub fn send_behind<N: 'static>(&self, to: &Address<N>, message: N) -> Result<(), N> {
+        self.worker.send_behind(to, message)
+    }
 }
 
 /// A receiver without a task: each sender calls [`Door::pass`] itself. A door has no mailbox. It
@@ -129,6 +139,18 @@ pub trait Door: Send + Sync + Sized + 'static {
     ) -> Result<(), SendError<Self::Message>> {
         let _ = relay;
         Err(SendError(message))
+    }
+
+    /// Handles a message like [`Door::relay`], if this takes little time. Called before
+    /// [`Door::relay`]. By default, handles no message.
+    ///
+    /// # Errors
+    /// Returns the message if [`Door::relay`] must handle it.
+    #[doc(hidden)]
+    #[inline]
+    fn relay_behind(&self, message: Self::Message, relay: &Relay<'_>) -> Result<(), Self::Message> {
+        let _ = relay;
+        Err(message)
     }
 
     /// Implements [`Address::stop`]: requests that the receiver behind the door stop. Does nothing
@@ -393,6 +415,32 @@ unsafe fn pass_one<D: Door>(cell: CellPtr, message: *mut ()) -> bool {
 /// The requirements of [`pass_one`] apply. In addition, `worker` points to the [`Worker`] that runs
 /// the current turn.
 unsafe fn relay_one<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
+    let place = message.cast::<D::Message>();
+    // SAFETY: by contract; the caller's reference keeps the door alive.
+    let (door, behind, relay) = unsafe {
+        let worker = worker.cast::<Worker>().as_ref();
+        (task_of::<D>(cell).as_ref(), place.read(), Relay { worker })
+    };
+    match door.relay_behind(behind, &relay) {
+        Ok(()) => true,
+        Err(behind) => {
+            // SAFETY: the place was moved out of. The rest is the contract.
+            unsafe {
+                place.write(behind);
+                relay_other::<D>(cell, worker, message)
+            }
+        }
+    }
+}
+
+/// Passes a message to a forwarding door that could not handle it at once
+/// ([`Door::relay_behind`]). Returns false if the door refuses the message. A function of its own,
+/// so that the usual case saves no registers.
+///
+/// # Safety
+/// The requirements of [`relay_one`] apply.
+#[inline(never)]
+unsafe fn relay_other<D: Door>(cell: CellPtr, worker: NonNull<()>, message: *mut ()) -> bool {
     let place = message.cast::<D::Message>();
     // SAFETY: by contract; the caller's reference keeps the door alive.
     let (door, message, worker) = unsafe {

@@ -41,6 +41,20 @@ impl Worker {
         self.send_on(cell, message)
     }
 
+    /// Sends a message like [`Worker::send`], but only in one case, which needs no call: this turn
+    /// has already sent to the cell, and its newest envelope has room. Otherwise returns the
+    /// message as an error.
+    #[inline(always)]
+    pub(crate) fn send_behind<M: 'static>(&self, to: &Address<M>, message: M) -> Result<(), M> {
+        let cell = to.cell();
+        let state = cell.state();
+        if !cell.inbox_is_idle_and_unbounded() || state != self.stage.covered() {
+            return Err(message);
+        }
+        // SAFETY: as in `send`.
+        unsafe { parcel::put(state.tail(), message) }
+    }
+
     /// Returns true if the cell belongs to this worker and has not stopped, and no earlier message
     /// to it is on its way through the inbox.
     pub(crate) fn is_at_home_and_calm(&self, cell: CellPtr) -> bool {
