@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::select::{Selected, build_tests, of_members, of_packages, simulated, without_simulated};
+use super::select::{
+    Selected, build_tests, of_members, of_packages, simulated, without_simulated,
+    without_simulations,
+};
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
@@ -88,10 +91,10 @@ pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
 const ALL_SEEDS: &str = "GARRICK_ALL_SEEDS";
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions. Does not run the
-/// programs with simulations of clusters and journals, which have their own step.
+/// programs with simulations, which have their own step.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
     tools_for_tests(workspace)?;
-    let members = of_members("test").arguments(&["--tests", "--no-run"]);
+    let members = without_simulations(workspace)?;
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
@@ -166,8 +169,8 @@ pub(super) fn run_stress(
     Ok(summary(&passed))
 }
 
-/// Runs the programs with simulations of clusters and journals, optimized a little, with overflow
-/// checks and debug assertions. Without optimization, a simulation takes 10 to 20 times as long.
+/// Runs the programs with simulations, optimized a little, with overflow checks and debug
+/// assertions. Without optimization, a simulation takes 10 to 20 times as long.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
     // For all members, because the step `test` has built the crates of others in this way.
     simulations_with(&simulated(workspace)?, of_members("test"))
