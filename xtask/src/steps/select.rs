@@ -139,6 +139,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn programs_with_simulations_are_built_only_for_their_own_step() {
+        let workspace = Workspace::load().unwrap();
+        let simulated = simulated(&workspace).unwrap();
+        let names = |(package, target): &Selected<'_>| format!("{} {}", package.name, target.name);
+        let simulated: Vec<String> = simulated.iter().map(names).collect();
+        for name in [
+            "garrick-cluster entities",
+            "garrick-cluster trials",
+            "garrick-journal crashes",
+            "garrick-sim raft",
+        ] {
+            assert!(simulated.iter().any(|one| one == name), "{simulated:?}");
+        }
+        let command = without_simulations(&workspace).unwrap().to_string();
+        for name in ["entities", "crashes", "raft"] {
+            assert!(!command.contains(&format!("--test {name} ")), "{command}");
+        }
+        assert!(command.contains("--test mixed "), "{command}");
+        let all: Vec<String> = workspace.targets(Kind::Test).map(|s| names(&s)).collect();
+        for (package, target) in OF_OTHER_STEPS {
+            assert!(all.contains(&format!("{package} {target}")), "{target}");
+        }
+    }
+
+    #[test]
     fn only_the_tests_of_a_target_are_selected() {
         let package = Package {
             name: "parts".to_owned(),
