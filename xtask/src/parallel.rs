@@ -23,7 +23,6 @@ const LONG: &[&str] = &[
     "nats",
     "journals",
     "garrick_top",
-    "planted",
     "actor_macro_errors",
     "xtask",
     "bench",

@@ -116,6 +116,13 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     },
 ];
 
+/// Tools without which tests only take longer. Not every system has packages of them.
+pub(crate) const FOR_SPEED: &[Tool] = &[Tool {
+    name: "Chromium without windows",
+    package: "chromium-headless-shell",
+    probe: &["chromium-headless-shell", "--version"],
+}];
+
 /// Tools that the step `journal` calls.
 pub(crate) const FOR_JOURNALS: &[Tool] = &[Tool {
     name: "strace",
@@ -207,6 +214,7 @@ fn install_cargo_with(
             .arguments(&["--root".as_ref(), folder.as_os_str()])
             .environment("CARGO_TARGET_DIR", target.join("tools-target"))
             .environment("CARGO_PROFILE_DEV_DEBUG", "0")
+            .environment("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1")
             .limit(INSTALL_LIMIT)
             .run()?;
     }
@@ -281,6 +289,21 @@ pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
     Ok(format!("installed {}", names(&missing)))
 }
 
+/// Installs those of `tools` that are missing, if this is possible with the package lists that the
+/// machine has. Returns a summary.
+pub(crate) fn install_if_possible(tools: &[Tool]) -> String {
+    let missing = missing(tools);
+    if missing.is_empty() {
+        return format!("all installed: {}", names(tools));
+    }
+    let installed = prefix().map(|prefix| apt_install(&prefix, &missing).run());
+    let done = match installed {
+        Some(Ok(())) => "installed",
+        _ => "not installed, which is no failure:",
+    };
+    format!("{done} {}", names(&missing))
+}
+
 fn missing(tools: &[Tool]) -> Vec<Tool> {
     let missing = tools.iter().filter(|tool| !tool.is_there());
     missing.copied().collect()
@@ -288,14 +311,19 @@ fn missing(tools: &[Tool]) -> Vec<Tool> {
 
 /// Installs the packages of `tools`. Fetches the package lists only if the first attempt fails.
 fn install(prefix: &[&str], tools: &[Tool]) -> Result<()> {
-    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
-    let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
-    let install = install.arguments(&packages);
+    let install = apt_install(prefix, tools);
     if install.run().is_ok() {
         return Ok(());
     }
     apt(prefix, &["update"]).run()?;
     install.run()
+}
+
+/// Returns the command that installs the packages of `tools`.
+fn apt_install(prefix: &[&str], tools: &[Tool]) -> Job {
+    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
+    let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
+    install.arguments(&packages)
 }
 
 fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
@@ -358,6 +386,7 @@ mod tests {
     #[test]
     fn what_is_there_is_not_installed_again() {
         assert!(missing(&[THERE]).is_empty());
+        assert_eq!(install_if_possible(&[THERE]), "all installed: true");
         assert_eq!(install_missing(&[THERE]).unwrap(), "all installed: true");
     }
 

@@ -16,6 +16,14 @@ use crate::workspace::{Kind, Package, Target, Workspace};
 /// Call by which a test program gets the number of seeds of its simulations.
 const SEEDS: &str = "seeds(\"GARRICK_";
 
+/// Test programs that search so many orders of events that they belong to the programs with
+/// simulations, each with its package. They have no variable for the number of seeds.
+const SEARCHES: &[(&str, &str)] = &[("garrick-sim", "planted"), ("garrick-sim", "raft")];
+
+/// Test programs that the checks do not build, because they need a feature that is not in
+/// [`FEATURES`]. The step `journal` runs the only one.
+const OF_OTHER_STEPS: &[(&str, &str)] = &[("garrick-journal", "synced")];
+
 /// A target with its package.
 pub(super) type Selected<'a> = (&'a Package, &'a Target);
 
@@ -24,9 +32,28 @@ pub(super) fn of_members(command: &str) -> Job {
     Job::cargo(&[command, "--workspace", "--exclude", env!("CARGO_PKG_NAME")]).arguments(FEATURES)
 }
 
-/// Returns the programs with simulations of clusters and journals.
+/// Returns the command [`of_members`] that builds the programs of the step `test`: the unit tests,
+/// and all test programs except those with simulations. With `--tests`, cargo would also build the
+/// simulations, which have their own step.
+pub(super) fn without_simulations(workspace: &Workspace) -> Result<Job> {
+    let simulated = simulated(workspace)?;
+    let is_left_out = |(package, target): &Selected<'_>| {
+        let name = (&*package.name, &*target.name);
+        simulated.iter().any(|(p, t)| (&*p.name, &*t.name) == name)
+            || OF_OTHER_STEPS.contains(&name)
+            || package.name == env!("CARGO_PKG_NAME")
+    };
+    let programs = workspace.targets(Kind::Test);
+    let programs = programs.filter(|selected| !is_left_out(selected));
+    let names: BTreeSet<&str> = programs.map(|(_, target)| &*target.name).collect();
+    let job = of_members("test").arguments(&["--lib", "--bins"]);
+    let add = |job: Job, name| job.arguments(&["--test", name]);
+    Ok(names.into_iter().fold(job, add).arguments(&["--no-run"]))
+}
+
+/// Returns the programs with simulations: those of clusters and journals, and the [`SEARCHES`].
 pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
-    let programs = tidy::targets_that_mention(workspace, &[Kind::Lib, Kind::Test], SEEDS);
+    let mut programs = tidy::targets_that_mention(workspace, &[Kind::Lib, Kind::Test], SEEDS);
     if let Some((package, _)) = programs.iter().find(|(_, of)| of.kind == Kind::Lib) {
         bail!(
             "a unit test of {} calls `{SEEDS}..`: only programs in folders `tests` can",
@@ -36,10 +63,18 @@ pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
     if programs.is_empty() {
         bail!("no test program calls `{SEEDS}..`");
     }
+    let is_search = |(package, target): &Selected<'_>| {
+        SEARCHES.contains(&(package.name.as_str(), target.name.as_str()))
+    };
+    let searches: Vec<_> = workspace.targets(Kind::Test).filter(is_search).collect();
+    if searches.len() != SEARCHES.len() {
+        bail!("a test program in the list `SEARCHES` does not exist");
+    }
+    programs.extend(searches);
     Ok(programs)
 }
 
-/// Removes the programs with simulations of clusters and journals, which have their own step.
+/// Removes the programs with simulations, which have their own step.
 pub(super) fn without_simulated(
     workspace: &Workspace,
     programs: &mut Vec<Executable>,
@@ -102,6 +137,31 @@ mod tests {
     use cargo_metadata::TargetKind;
 
     use super::*;
+
+    #[test]
+    fn programs_with_simulations_are_built_only_for_their_own_step() {
+        let workspace = Workspace::load().unwrap();
+        let simulated = simulated(&workspace).unwrap();
+        let names = |(package, target): &Selected<'_>| format!("{} {}", package.name, target.name);
+        let simulated: Vec<String> = simulated.iter().map(names).collect();
+        for name in [
+            "garrick-cluster entities",
+            "garrick-cluster trials",
+            "garrick-journal crashes",
+            "garrick-sim raft",
+        ] {
+            assert!(simulated.iter().any(|one| one == name), "{simulated:?}");
+        }
+        let command = without_simulations(&workspace).unwrap().to_string();
+        for name in ["entities", "crashes", "raft"] {
+            assert!(!command.contains(&format!("--test {name} ")), "{command}");
+        }
+        assert!(command.contains("--test mixed "), "{command}");
+        let all: Vec<String> = workspace.targets(Kind::Test).map(|s| names(&s)).collect();
+        for (package, target) in OF_OTHER_STEPS {
+            assert!(all.contains(&format!("{package} {target}")), "{target}");
+        }
+    }
 
     #[test]
     fn only_the_tests_of_a_target_are_selected() {

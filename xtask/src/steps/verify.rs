@@ -5,7 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::select::{Selected, build_tests, of_members, of_packages, simulated, without_simulated};
+use super::select::{
+    Selected, build_tests, of_members, of_packages, simulated, without_simulated,
+    without_simulations,
+};
 use crate::parallel;
 use crate::process::Job;
 use crate::tidy;
@@ -71,8 +74,9 @@ const PICTURES: &[(&str, &str)] = &[
 /// Installs the external tools that tests and the step `docs` call, if they are missing.
 pub(super) fn tools(workspace: &Workspace) -> Result<String> {
     let for_tests = tools_for_tests(workspace)?;
+    let for_speed = tools::install_if_possible(tools::FOR_SPEED);
     tools::install_mdbook(&workspace.target)?;
-    Ok(format!("{for_tests}, mdBook"))
+    Ok(format!("{for_tests}, mdBook; {for_speed}"))
 }
 
 /// Installs the external tools that tests call, if they are missing.
@@ -88,10 +92,10 @@ pub(super) fn tools_for_tests(workspace: &Workspace) -> Result<String> {
 const ALL_SEEDS: &str = "GARRICK_ALL_SEEDS";
 
 /// Runs unit tests and scenarios, with overflow checks and debug assertions. Does not run the
-/// programs with simulations of clusters and journals, which have their own step.
+/// programs with simulations, which have their own step.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
     tools_for_tests(workspace)?;
-    let members = of_members("test").arguments(&["--tests", "--no-run"]);
+    let members = without_simulations(workspace)?;
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
@@ -166,8 +170,8 @@ pub(super) fn run_stress(
     Ok(summary(&passed))
 }
 
-/// Runs the programs with simulations of clusters and journals, optimized a little, with overflow
-/// checks and debug assertions. Without optimization, a simulation takes 10 to 20 times as long.
+/// Runs the programs with simulations, optimized a little, with overflow checks and debug
+/// assertions. Without optimization, a simulation takes 10 to 20 times as long.
 pub(super) fn simulations(workspace: &Workspace) -> Result<String> {
     // For all members, because the step `test` has built the crates of others in this way.
     simulations_with(&simulated(workspace)?, of_members("test"))

@@ -82,6 +82,11 @@ fn code_lines(source: &Source) -> usize {
 
 fn add_lines(source: &Source, tokens: &TokenStream, lines: &mut HashSet<usize>) {
     for tree in tokens.clone() {
+        let group = matches!(tree, TokenTree::Group(_));
+        let [first, last] = [line_of(tree.span()), tree.span().end().line];
+        if !group && first == last && lines.contains(&first) {
+            continue;
+        }
         if source.in_test(tree.span()) || source.is_comment(tree.span()) {
             continue;
         }
@@ -90,7 +95,7 @@ fn add_lines(source: &Source, tokens: &TokenStream, lines: &mut HashSet<usize>) 
             lines.insert(line_of(group.span_close()));
             add_lines(source, &group.stream(), lines);
         } else {
-            lines.extend(line_of(tree.span())..=tree.span().end().line);
+            lines.extend(first..=last);
         }
     }
 }

@@ -97,6 +97,19 @@ pub(crate) fn targets_that_mention<'a>(
     word: &str,
 ) -> Vec<(&'a Package, &'a Target)> {
     let read = |path: &Path| fs::read_to_string(workspace.root.join(path)).ok();
+    // The files of a target are in the folder of its package. Few packages contain the word, and
+    // reading all files is quicker than parsing them.
+    let in_files = |package: &Package| {
+        let files = workspace.rust_files(&package.dir).unwrap_or_default();
+        let mut texts = files.iter().filter_map(|path| read(path));
+        texts.any(|text| text.contains(word))
+    };
+    let packages: BTreeSet<&str> = workspace
+        .packages
+        .iter()
+        .filter(|package| package.name != env!("CARGO_PKG_NAME") && in_files(package))
+        .map(|package| &*package.name)
+        .collect();
     let mentions = |(_, target): &(&Package, &Target)| {
         let tree = Tree::load(&target.path, target.kind == Kind::Test, &read);
         tree.sources.iter().any(|source| source.text.contains(word))
@@ -104,7 +117,7 @@ pub(crate) fn targets_that_mention<'a>(
     kinds
         .iter()
         .flat_map(|kind| workspace.targets(*kind))
-        .filter(|(package, _)| package.name != env!("CARGO_PKG_NAME"))
+        .filter(|(package, _)| packages.contains(&*package.name))
         .filter(mentions)
         .collect()
 }

@@ -72,7 +72,8 @@ impl Source {
 
     /// Returns true if the code at `span` is compiled for tests only.
     pub(crate) fn in_test(&self, span: Span) -> bool {
-        self.is_test_at(span.byte_range().start)
+        // The range of a span is costly, because it is counted from the start of the file.
+        self.test || !self.test_ranges.is_empty() && self.is_test_at(span.byte_range().start)
     }
 
     /// Returns true if the code at `byte` is compiled for tests only.
