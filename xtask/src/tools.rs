@@ -116,13 +116,6 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     },
 ];
 
-/// Tools without which tests only take longer. Not every system has packages of them.
-pub(crate) const FOR_SPEED: &[Tool] = &[Tool {
-    name: "Chromium without windows",
-    package: "chromium-headless-shell",
-    probe: &["chromium-headless-shell", "--version"],
-}];
-
 /// Tools that the step `journal` calls.
 pub(crate) const FOR_JOURNALS: &[Tool] = &[Tool {
     name: "strace",
@@ -289,21 +282,6 @@ pub(crate) fn install_missing(tools: &[Tool]) -> Result<String> {
     Ok(format!("installed {}", names(&missing)))
 }
 
-/// Installs those of `tools` that are missing, if this is possible with the package lists that the
-/// machine has. Returns a summary.
-pub(crate) fn install_if_possible(tools: &[Tool]) -> String {
-    let missing = missing(tools);
-    if missing.is_empty() {
-        return format!("all installed: {}", names(tools));
-    }
-    let installed = prefix().map(|prefix| apt_install(&prefix, &missing).run());
-    let done = match installed {
-        Some(Ok(())) => "installed",
-        _ => "not installed, which is no failure:",
-    };
-    format!("{done} {}", names(&missing))
-}
-
 fn missing(tools: &[Tool]) -> Vec<Tool> {
     let missing = tools.iter().filter(|tool| !tool.is_there());
     missing.copied().collect()
@@ -311,19 +289,14 @@ fn missing(tools: &[Tool]) -> Vec<Tool> {
 
 /// Installs the packages of `tools`. Fetches the package lists only if the first attempt fails.
 fn install(prefix: &[&str], tools: &[Tool]) -> Result<()> {
-    let install = apt_install(prefix, tools);
+    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
+    let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
+    let install = install.arguments(&packages);
     if install.run().is_ok() {
         return Ok(());
     }
     apt(prefix, &["update"]).run()?;
     install.run()
-}
-
-/// Returns the command that installs the packages of `tools`.
-fn apt_install(prefix: &[&str], tools: &[Tool]) -> Job {
-    let packages: Vec<&str> = tools.iter().map(|tool| tool.package).collect();
-    let install = apt(prefix, &["install", "--yes", "--no-install-recommends"]);
-    install.arguments(&packages)
 }
 
 fn apt(prefix: &[&str], arguments: &[&str]) -> Job {
@@ -386,7 +359,6 @@ mod tests {
     #[test]
     fn what_is_there_is_not_installed_again() {
         assert!(missing(&[THERE]).is_empty());
-        assert_eq!(install_if_possible(&[THERE]), "all installed: true");
         assert_eq!(install_missing(&[THERE]).unwrap(), "all installed: true");
     }
 

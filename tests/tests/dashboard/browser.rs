@@ -8,7 +8,7 @@
 
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Number of times that chromedriver is started at most.
 const STARTS: u32 = 5;
-
-/// Chromium without the code for windows, where Debian installs it. It is used if it is there,
-/// because it starts with less than half the processor time.
-const SHELL: &str = "/usr/bin/chromium-headless-shell";
 
 /// Output of chromedriver once it listens, before the number of its port.
 const LISTENS: &str = "started successfully on port ";
@@ -337,9 +333,6 @@ impl Drop for Page {
 
 async fn begin(server: &str) -> WebDriverResult<WebDriver> {
     let mut wanted = DesiredCapabilities::chrome();
-    if Path::new(SHELL).exists() {
-        wanted.set_binary(SHELL)?;
-    }
     wanted.add_arg("--headless=new")?;
     // Chromium refuses to run as root with its sandbox, and containers run as root.
     wanted.add_arg("--no-sandbox")?;

@@ -74,9 +74,8 @@ const PICTURES: &[(&str, &str)] = &[
 /// Installs the external tools that tests and the step `docs` call, if they are missing.
 pub(super) fn tools(workspace: &Workspace) -> Result<String> {
     let for_tests = tools_for_tests(workspace)?;
-    let for_speed = tools::install_if_possible(tools::FOR_SPEED);
     tools::install_mdbook(&workspace.target)?;
-    Ok(format!("{for_tests}, mdBook; {for_speed}"))
+    Ok(format!("{for_tests}, mdBook"))
 }
 
 /// Installs the external tools that tests call, if they are missing.
