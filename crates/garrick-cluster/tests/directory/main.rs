@@ -18,7 +18,7 @@ use program::{FAULTS_END, Plan, program};
 
 /// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 100;
+const SEEDS: u64 = 250;
 
 /// Runs the program that the plan describes, with faults.
 #[track_caller]

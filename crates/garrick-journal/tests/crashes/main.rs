@@ -16,7 +16,7 @@ use writer::{Model, Writer};
 
 /// Number of seeds of each check in an optimized build. `GARRICK_JOURNAL_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 1_000;
 
 /// Number of operations of a run.
 const STEPS: u32 = 40;

@@ -17,7 +17,7 @@ use crate::object::Object;
 
 /// Number of seeds of each check in an optimized build. `GARRICK_JOURNAL_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 1_000;
 
 /// Number of entities.
 const ENTITIES: usize = 2;
