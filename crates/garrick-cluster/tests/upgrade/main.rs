@@ -28,7 +28,7 @@ use lives::{Life, SHARDS, Seen};
 
 /// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 10;
+const SEEDS: u64 = 25;
 
 /// Maximum number of steps of a run.
 const STEPS_MAX: u32 = 1_000_000;
