@@ -16,7 +16,7 @@ use garrick_testkit::seeds;
 
 /// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 1_000;
 
 /// Number of questions. The next constant is the time between two questions.
 const QUESTIONS: u64 = 30;

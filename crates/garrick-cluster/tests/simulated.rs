@@ -13,7 +13,7 @@ use garrick_testkit::seeds;
 
 /// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
 /// number.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 1_000;
 /// Number of messages that a client sends, and number of questions that it asks.
 const MESSAGES: u64 = 12;
 /// Number of messages to a receiver with a bounded mailbox. The next constant is the size of a

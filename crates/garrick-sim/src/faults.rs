@@ -256,9 +256,14 @@ impl Faults {
         !self.crashes.is_empty() || !self.partitions.is_empty() || self.end.is_some()
     }
 
+    /// Returns true if the settings let turns fail.
+    pub(crate) fn can_fail_turns(&self) -> bool {
+        !self.fails.is_empty()
+    }
+
     /// Returns true if the settings let turns fail or let nodes crash.
     pub(crate) fn are_any(&self) -> bool {
-        !self.fails.is_empty() || !self.crashes.is_empty()
+        self.can_fail_turns() || !self.crashes.is_empty()
     }
 
     /// Decides at random whether a turn fails. Returns true if it fails.

@@ -539,17 +539,29 @@ impl Sim {
 
     /// Returns the earliest deadline of the timers of all nodes.
     pub(crate) fn next_deadline(&self) -> Option<Nanos> {
-        let of = |place: &Place| {
-            let deadline = self.simulation.next_deadline(place.number);
-            deadline.map(|deadline| place.clock.to_simulation(deadline))
-        };
-        self.nodes.iter().filter_map(of).min()
+        let deadlines = self
+            .nodes
+            .iter()
+            .filter_map(|place| self.deadline_of(place));
+        deadlines.min()
+    }
+
+    /// Returns the time of the simulation at which the next timer of a node is due.
+    fn deadline_of(&self, place: &Place) -> Option<Nanos> {
+        let deadline = self.simulation.next_deadline(place.number);
+        deadline.map(|deadline| place.clock.to_simulation(deadline))
     }
 
     /// Sends the messages of all timers that are due.
     pub(crate) fn fire_due(&mut self) {
+        let now = self.clock.now();
         for index in 0..self.nodes.len() {
-            self.simulation.fire(self.nodes[index].number);
+            if self
+                .deadline_of(&self.nodes[index])
+                .is_some_and(|deadline| deadline <= now)
+            {
+                self.simulation.fire(self.nodes[index].number);
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use crate::pair::{Msg, Pair, ready};
 
 /// Number of networks that lose frames at random, in an optimized build. `GARRICK_CLUSTER_SEEDS`
 /// sets another number.
-const SEEDS: u64 = 300;
+const SEEDS: u64 = 1_000;
 
 /// Maximum number of frames that two nodes should send within some minutes.
 const FRAMES_MAX: usize = 4_000;

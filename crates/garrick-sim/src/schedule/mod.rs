@@ -94,12 +94,10 @@ impl Schedule {
     /// Advances the clock to the next event, or to `limit` if the next event is later. Returns
     /// false if the clock has already reached `limit`.
     pub(crate) fn let_time_pass_until(&self, sim: &mut Sim, limit: Nanos) -> bool {
-        let now = sim.clock.now();
-        match self.next(sim, Mode::Faulty).filter(|next| *next <= limit) {
-            Some(next) => {
-                sim.clock.advance_to(next);
-                sim.fire_due();
-            }
+        let (now, deadline) = (sim.clock.now(), sim.next_deadline());
+        let next = self.next(sim, Mode::Faulty, deadline);
+        match next.filter(|next| *next <= limit) {
+            Some(next) => pass_until(sim, next, deadline),
             None if now < limit => sim.clock.advance_to(limit),
             None => return false,
         }
@@ -153,12 +151,16 @@ impl Schedule {
     }
 
     fn collect(&mut self, sim: &Sim, has_times: bool, are_any_held: bool) {
-        let times = self.times.as_ref().filter(|_| has_times);
+        let choices = sim.simulation.choices();
+        let mut times = self.times.as_mut().filter(|_| has_times);
+        if let Some(times) = &mut times {
+            times.look_at(choices);
+        }
         self.enabled.clear();
         self.indices.clear();
         let now = sim.clock.now();
-        for (index, &choice) in sim.simulation.choices().iter().enumerate() {
-            let has_come = times.is_none_or(|times| times.time_of(choice) <= now);
+        for (index, &choice) in choices.iter().enumerate() {
+            let has_come = (times.as_ref()).is_none_or(|times| times.time_at(index, choice) <= now);
             if has_come && !(are_any_held && self.outages.cut_off(sim, index, true)) {
                 self.enabled.push(choice);
                 self.indices.push(index);
@@ -193,17 +195,18 @@ impl Schedule {
 
     /// Advances the clock to the next event. Returns false if there is none.
     fn let_time_pass(&self, sim: &mut Sim, mode: Mode) -> bool {
-        let Some(next) = self.next(sim, mode) else {
+        let deadline = sim.next_deadline();
+        let Some(next) = self.next(sim, mode, deadline) else {
             return false;
         };
-        sim.clock.advance_to(next);
-        sim.fire_due();
+        pass_until(sim, next, deadline);
         true
     }
 
     /// Returns the time of the next event: a message, a timer, the end of an outage, or the end of
-    /// all faults. Returns `None` if there is no such event.
-    fn next(&self, sim: &Sim, mode: Mode) -> Option<Nanos> {
+    /// all faults. Returns `None` if there is no such event. `deadline` is the deadline of the next
+    /// timer.
+    fn next(&self, sim: &Sim, mode: Mode, deadline: Option<Nanos>) -> Option<Nanos> {
         let now = sim.clock.now();
         let of_messages = self.times.as_ref().and_then(|times| times.next(sim));
         let of_faults = match sim.faults_and_links().0.end {
@@ -211,7 +214,7 @@ impl Schedule {
             _ => None,
         };
         let of_outages = self.outages.ends(now).min();
-        let next = [of_messages, sim.next_deadline(), of_outages, of_faults];
+        let next = [of_messages, deadline, of_outages, of_faults];
         next.into_iter().flatten().min()
     }
 
@@ -221,7 +224,7 @@ impl Schedule {
         let at = self.index_of(index);
         let choice = sim.simulation.choices()[at];
         if let Some(times) = &mut self.times {
-            times.take(choice);
+            times.take(at, choice);
             if let (Fate::Doubled, Choice::Deliver { from, .. }) = (fate, choice) {
                 times.note_copy(from);
             }
@@ -252,6 +255,11 @@ impl Schedule {
         let at = self.index_of(index);
         // The fate of what is cut off is not drawn, and does not change when the partition goes.
         if self.is_cut_off(sim, at) {
+            return Fate::Happens;
+        }
+        // Most messages stay on their node, and links do not change them.
+        let is_remote = (sim.simulation.nodes_of(at)).is_some_and(|(from, to)| from != to);
+        if !is_remote && !faults.can_fail_turns() {
             return Fate::Happens;
         }
         let Some(about) = sim.simulation.circumstances(at) else {
@@ -301,6 +309,15 @@ impl Schedule {
             Event::Cut(partition) => self.outages.cut(sim, partition, step, has_times),
             Event::Heal(partition) => self.outages.heal(partition),
         }
+    }
+}
+
+/// Advances the clock to `time`, and fires the timers that are due then. `deadline` is the deadline
+/// of the next timer. Most events are messages, and no timer is due.
+fn pass_until(sim: &mut Sim, time: Nanos, deadline: Option<Nanos>) {
+    sim.clock.advance_to(time);
+    if deadline.is_some_and(|deadline| deadline <= time) {
+        sim.fire_due();
     }
 }
 

@@ -27,6 +27,8 @@ const ONSET_STEPS: usize = 64;
 /// The outages of a run, in the order of their rules.
 pub(super) struct Outages {
     crashes: Rules,
+    /// For each rule for crashes, the index of its node.
+    crashing: Vec<usize>,
     cuts: Rules,
 }
 
@@ -111,7 +113,9 @@ impl Outages {
     pub(super) fn new(sim: &Sim, has_onsets: bool) -> Self {
         let (faults, _) = sim.faults_and_links();
         let seed = sim.seed();
+        let crashing = faults.crashes.iter();
         Self {
+            crashing: crashing.map(|crash| sim.node_index(&crash.node)).collect(),
             crashes: Rules::new(faults.crashes.len(), seed, CRASHES, has_onsets),
             cuts: Rules::new(faults.partitions.len(), seed, CUTS, has_onsets),
         }
@@ -132,7 +136,7 @@ impl Outages {
         for (index, outage) in self.crashes.all.iter().enumerate() {
             let crash = &sim.faults_and_links().0.crashes[index];
             let (left, restarts) = (crash.left, crash.restarts_after.is_some());
-            let node = sim.node_index(&crash.node);
+            let node = self.crashing[index];
             let is_up = sim.is_up(node);
             if sim.disks.are_any() {
                 let at_risk = mode != Mode::Calm && is_up && left > 0;
@@ -152,6 +156,11 @@ impl Outages {
         }
     }
 
+    /// Returns the index of the rule for crashes of the node with the index `node`.
+    fn rule_of(&self, node: usize) -> Option<usize> {
+        self.crashing.iter().position(|crashing| *crashing == node)
+    }
+
     /// Returns the times after `now` from which on the outages in progress can end.
     pub(super) fn ends(&self, now: Nanos) -> impl Iterator<Item = Nanos> {
         let all = self.crashes.all.iter().chain(&self.cuts.all);
@@ -163,7 +172,7 @@ impl Outages {
     /// Crashes the node with the index `node`, in the step number `step` of the run. If `has_times`
     /// is false, the node can start again at any step.
     pub(super) fn crash(&mut self, sim: &mut Sim, node: usize, step: u32, has_times: bool) {
-        let Some(index) = index_of_crash(sim, node) else {
+        let Some(index) = self.rule_of(node) else {
             return;
         };
         let (now, seed) = (sim.clock.now(), sim.seed());
@@ -178,7 +187,7 @@ impl Outages {
 
     /// Ends the crash of the node with the index `node`, and starts the node again.
     pub(super) fn restart(&mut self, sim: &mut Sim, node: usize) {
-        if let Some(index) = index_of_crash(sim, node) {
+        if let Some(index) = self.rule_of(node) {
             self.crashes.end(index);
         }
         sim.restart(node);
@@ -232,11 +241,4 @@ impl Outages {
         let mut cuts = self.cuts.all.iter().zip(partitions);
         cuts.any(|(cut, rule)| cut.is_on && rule.holds == holds && rule.separates(from, to))
     }
-}
-
-/// Returns the index of the rule for crashes of the node with the index `node`.
-fn index_of_crash(sim: &Sim, node: usize) -> Option<usize> {
-    let name = sim.name_at(node);
-    let crashes = &sim.faults_and_links().0.crashes;
-    crashes.iter().position(|crash| crash.node == name)
 }

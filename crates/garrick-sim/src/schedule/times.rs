@@ -28,6 +28,10 @@ pub(super) struct Times {
     stages: HashSet<TaskName>,
     /// For each task that uses a slow disk, the time at which it can handle a message again.
     busy: HashMap<TaskName, Nanos>,
+    /// The choices at the latest call of [`Times::look_at`], with their times. Most choices are
+    /// still there at the next call, and need no lookup. `None` if the time was not recorded yet or
+    /// has changed.
+    known: Vec<Option<(Choice, Nanos)>>,
     /// The task that received the latest choice that was taken. A choice is a possible next step,
     /// such as the delivery of a message.
     last: Option<TaskName>,
@@ -50,6 +54,7 @@ impl Times {
             nodes: HashMap::new(),
             stages: HashSet::new(),
             busy: HashMap::new(),
+            known: Vec::new(),
             last: None,
         }
     }
@@ -66,6 +71,7 @@ impl Times {
         let now = sim.clock.now().saturating_add(taken);
         if let Some(task) = self.last.filter(|_| taken > 0) {
             self.busy.insert(task, now);
+            self.known.clear();
         }
         for at in 0..sim.simulation.caused().len() {
             let choice = sim.simulation.caused()[at];
@@ -111,19 +117,47 @@ impl Times {
         }
     }
 
-    /// Returns the earliest time at which a choice (a possible next step) can be taken. A choice
-    /// without a recorded time can be taken at once, unless its receiver is busy.
-    pub(super) fn time_of(&self, choice: Choice) -> Nanos {
+    /// Returns the earliest time at which a choice (a possible next step) can be taken, and whether
+    /// the choice keeps this time until it is taken. A choice without a recorded time can be taken
+    /// at once, unless its receiver is busy.
+    fn time_of(&self, choice: Choice) -> (Nanos, bool) {
         let first = self.pairs.get(&choice).and_then(|pair| pair.due.front());
         let busy = receiver_of(choice).and_then(|task| self.busy.get(&task));
-        first.max(busy).copied().unwrap_or(0)
+        let keeps = first.is_some() || matches!(choice, Choice::Other(_));
+        (first.max(busy).copied().unwrap_or(0), keeps)
     }
 
-    /// Records that the simulation has taken a choice (a possible step).
-    pub(super) fn take(&mut self, choice: Choice) {
+    /// Looks up the times of the choices of the simulation.
+    pub(super) fn look_at(&mut self, choices: &[Choice]) {
+        self.known.resize(choices.len(), None);
+        for (index, &choice) in choices.iter().enumerate() {
+            if !matches!(self.known[index], Some((known, _)) if known == choice) {
+                let (time, keeps) = self.time_of(choice);
+                self.known[index] = keeps.then_some((choice, time));
+            }
+        }
+    }
+
+    /// Returns the earliest time at which the choice with this index can be taken.
+    #[inline]
+    pub(super) fn time_at(&self, index: usize, choice: Choice) -> Nanos {
+        match self.known.get(index) {
+            Some(&Some((known, time))) if known == choice => time,
+            _ => self.time_of(choice).0,
+        }
+    }
+
+    /// Records that the simulation has taken the choice (a possible step) with this index.
+    pub(super) fn take(&mut self, index: usize, choice: Choice) {
         self.last = receiver_of(choice);
-        if let Some(pair) = self.pairs.get_mut(&choice) {
-            pair.due.pop_front();
+        let Some(pair) = self.pairs.get_mut(&choice) else {
+            return;
+        };
+        pair.due.pop_front();
+        match self.known.get_mut(index) {
+            Some(known) if known.is_some_and(|(known, _)| known == choice) => *known = None,
+            // The times were not looked up before this step.
+            _ => self.known.clear(),
         }
     }
 
@@ -131,8 +165,8 @@ impl Times {
     /// taken. Returns `None` if there is no such time.
     pub(super) fn next(&self, sim: &Sim) -> Option<Nanos> {
         let now = sim.clock.now();
-        let choices = sim.simulation.choices().iter();
-        let times = choices.map(|choice| self.time_of(*choice));
+        let choices = sim.simulation.choices().iter().enumerate();
+        let times = choices.map(|(index, choice)| self.time_at(index, *choice));
         times.filter(|time| *time > now).min()
     }
 }
