@@ -121,6 +121,13 @@ impl Header {
         self.inbox.load(Relaxed).is_null()
     }
 
+    /// Returns true if the inbox is idle, and the mailbox is bounded.
+    #[inline(always)]
+    pub(crate) fn inbox_is_idle_and_bounded(&self) -> bool {
+        // Relaxed: as above.
+        self.inbox.load(Relaxed) == BOUNDED
+    }
+
     /// Returns the value that this cell's inbox has while the inbox is idle.
     fn idle(&self) -> *mut Envelope {
         idle_of(self.is_bounded())

@@ -150,6 +150,10 @@ impl Worker {
         if cell.is_door() {
             return self.send_to_door(cell, message);
         }
+        if cell.inbox_is_idle_and_bounded() {
+            // SAFETY: it is bounded, and the caller holds a reference.
+            return unsafe { self.send_to_bounded(cell, message, false, nothing) };
+        }
         match self.stage.send_out_again(cell, message) {
             Ok(()) => Ok(()),
             Err(message) => self.send_to_task(cell, message, false),
@@ -167,7 +171,7 @@ impl Worker {
     ) -> Result<(), SendError<M>> {
         if cell.is_bounded() {
             // SAFETY: it is bounded, and the caller holds a reference.
-            return unsafe { self.send_to_bounded(cell, message, is_answer, || {}) };
+            return unsafe { self.send_to_bounded(cell, message, is_answer, nothing) };
         }
         self.stage_out(cell, message, is_answer)
     }
@@ -247,3 +251,6 @@ impl Worker {
         }
     }
 }
+
+/// Does nothing. A function instead of closures, so that there is one copy of its caller.
+fn nothing() {}
