@@ -15,7 +15,7 @@ const LOST_AFTER: Duration = Duration::from_secs(3);
 /// Time between two questions for the number of messages that have arrived.
 const AGAIN_AFTER: Duration = Duration::from_millis(2);
 
-/// Where a process of a pair finds the others.
+/// The names and addresses by which the processes of a pair find each other.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     /// Address of the NATS server. Empty if the pair needs none.
@@ -38,7 +38,7 @@ pub(super) trait Near {
     fn tally(&mut self) -> Result<Tally, Fault>;
 }
 
-/// What a receiving node reports.
+/// The report of a receiving node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Tally {
     /// Number of messages that were handled so far.
@@ -47,7 +47,7 @@ pub(super) struct Tally {
     pub(super) cpu_ns: u64,
 }
 
-/// What a receiving node counts.
+/// The count of messages on a receiving node.
 #[derive(Debug)]
 pub(super) struct Count {
     handled: u64,
@@ -213,7 +213,7 @@ mod tests {
 
     impl Near for Here {
         fn tell(&mut self, _: usize, count: u64) -> Result<Option<Duration>, Fault> {
-            let arrives = |number: &u64| !self.loses || number % 3 != 0;
+            let arrives = |number: &u64| !(self.loses && number.is_multiple_of(3));
             for number in (0..count).filter(arrives) {
                 self.count.add_bytes(&content_of(number, number + 1));
             }

@@ -12,7 +12,7 @@ pub(super) type Fault = Box<dyn Error + Send + Sync>;
 /// plus one.
 pub(super) const SMALL: usize = 16;
 
-/// What a pair of nodes does: a row of the table.
+/// Work of a pair of nodes, which is a row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Work {
     /// Messages of this size in bytes, without answers, as fast as they are accepted.

@@ -220,7 +220,7 @@ impl Asker {
         cx.ask(&self.to, question, answered);
     }
 
-    fn take(&mut self, answer: Answer) -> Result<(), Fault> {
+    fn take(&mut self, answer: &Answer) -> Result<(), Fault> {
         check(answer.number, answer.answer?)?;
         self.times.push(answer.began.elapsed());
         Ok(())
@@ -238,7 +238,7 @@ impl Actor for Asker {
     }
 
     fn receive(&mut self, answer: Answer, cx: &mut Context<'_, Answer>) {
-        if let Err(error) = self.take(answer) {
+        if let Err(error) = self.take(&answer) {
             let _ = self.done.send(Err(error));
             return;
         }
