@@ -47,10 +47,6 @@ fn command(name: &'static str, about: &'static str) -> Command {
     Command::new(name).about(about).arg(rest)
 }
 
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "the functions of subcommands return results"
-)]
 fn refused(why: &str) -> garrick_measure::Result<Ended> {
     Ok(Ended::Refused(why.to_owned()))
 }

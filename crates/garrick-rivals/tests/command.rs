@@ -199,7 +199,7 @@ fn without_tools(arguments: &[&str]) -> Output {
 
 #[cfg(feature = "far")]
 #[test]
-fn who_has_no_nats_server_is_told_how_to_have_it() {
+fn who_has_no_nats_server_for_far_is_told_how_to_have_it() {
     let output = without_tools(&["far", "--quick"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");

@@ -28,13 +28,10 @@ struct Server {
 /// of this program. If the server is not there, searches the folders of the variable `PATH`.
 pub(super) fn find() -> Option<PathBuf> {
     let own = env::current_exe().unwrap_or_default();
-    // The programs of tests are one folder deeper than this program.
-    let above = own.ancestors().skip(2).take(2);
-    let tools = above.map(|target| target.join("tools"));
+    let tools = own.ancestors().nth(2).map(|target| target.join("tools"));
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut programs = tools
-        .chain(env::split_paths(&path))
-        .map(|folder| folder.join(PROGRAM));
+    let folders = tools.into_iter().chain(env::split_paths(&path));
+    let mut programs = folders.map(|folder| folder.join(PROGRAM));
     programs.find(|program| program.is_file())
 }
 
