@@ -6,10 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod crowd;
+#[cfg(any(feature = "far", feature = "journal"))]
+mod jvm;
 
-#[cfg(not(feature = "journal"))]
+#[cfg(not(all(feature = "far", feature = "journal")))]
 mod absent;
 mod actors;
+#[cfg(feature = "far")]
+mod far;
 mod futures;
 #[cfg(feature = "journal")]
 mod journal;
@@ -30,8 +34,12 @@ use std::process::ExitCode;
 use garrick_measure::commands::{Subcommand, measure_or};
 use garrick_measure::{Scenario, Study};
 
+#[cfg(not(feature = "far"))]
+use absent::FAR;
 #[cfg(not(feature = "journal"))]
 use absent::JOURNAL;
+#[cfg(feature = "far")]
+use far::FAR;
 #[cfg(feature = "journal")]
 use journal::JOURNAL;
 
@@ -76,7 +84,7 @@ static STUDIES: &[Study] = &[
 ];
 
 /// Studies that are subcommands with their own flags.
-static MORE: &[Subcommand] = &[JOURNAL];
+static MORE: &[Subcommand] = &[JOURNAL, FAR];
 
 fn main() -> ExitCode {
     if let Some(code) = actors::child() {
@@ -84,6 +92,10 @@ fn main() -> ExitCode {
     }
     #[cfg(feature = "journal")]
     if let Some(code) = journal::child() {
+        return code;
+    }
+    #[cfg(feature = "far")]
+    if let Some(code) = far::child() {
         return code;
     }
     let about = "Measure Garrick and other libraries, alternately and compared with an atomic \

@@ -152,6 +152,100 @@ fn the_journal_measures_beside_the_raw_disk_and_counts_what_is_stored() {
     }
 }
 
+#[cfg(not(feature = "far"))]
+#[test]
+fn who_built_without_far_messages_is_told_how_to_have_them() {
+    assert_refused(
+        &["far", "--quick", "--only", "garrick"],
+        &["feature `far`", "cargo far"],
+    );
+}
+
+#[cfg(feature = "far")]
+#[test]
+fn far_refuses_what_it_cannot_measure() {
+    assert_refused(
+        &["far", "--only", "peko"],
+        &["'peko'", "nats-by-hand", "did you mean 'pekko'?"],
+    );
+    assert_refused(&["far", "--rounds", "0"], &["--rounds"]);
+    assert_refused(
+        &["far", "--json", "/no/such/folder/out.json"],
+        &["/no/such/folder/out.json"],
+    );
+    assert_refused(&["far", "--quik"], &["--quik"]);
+}
+
+/// Runs the command from another folder, without the variable `PATH`, so that it finds no tools.
+#[cfg(feature = "far")]
+fn without_tools(arguments: &[&str]) -> Output {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = folder.join(format!("without-tools-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("the folder for temporary files is there");
+    let program = folder.join("garrick-rivals");
+    if !program.exists() {
+        let built = env!("CARGO_BIN_EXE_garrick-rivals");
+        fs::hard_link(built, &program).expect("both folders are on one disk");
+    }
+    let output = Command::new(&program)
+        .args(arguments)
+        .env("PATH", "")
+        .env_remove("JAVA_HOME")
+        .output()
+        .expect("the command runs");
+    fs::remove_dir_all(&folder).expect("the folder was there just now");
+    output
+}
+
+#[cfg(feature = "far")]
+#[test]
+fn who_has_no_nats_server_for_far_is_told_how_to_have_it() {
+    let output = without_tools(&["far", "--quick"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    for words in ["nats-server 2.12", "cargo xtask tools", "--only"] {
+        assert!(said.contains(words), "{words} is missing: {said}");
+    }
+}
+
+#[cfg(feature = "far")]
+#[test]
+fn far_measures_who_needs_no_java_and_loses_nothing() {
+    let path = env::temp_dir().join(format!("garrick-far-{}.json", std::process::id()));
+    let file = path.to_str().expect("the path is UTF-8");
+    // Whoever has no server measures the others. `cargo xtask ci` requires the server.
+    let mut only = vec!["tcp-by-hand", "ractor"];
+    let server = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tools/nats-server");
+    if server.exists() {
+        only.extend(["garrick", "nats-by-hand"]);
+    } else {
+        assert!(
+            env::var_os("GARRICK_TOOLS").is_none(),
+            "nats-server is missing: run `cargo xtask tools`"
+        );
+    }
+    let names = only.join(",");
+    let output = rivals(&["far", "--quick", "--only", &names, "--json", file]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(stdout(&output).contains("Garrick / it"));
+    let json = fs::read(&path).expect("the file was written");
+    let json: Value = serde_json::from_slice(&json).expect("it is JSON");
+    fs::remove_file(&path).expect("the file was there just now");
+    let rows = json["rows"].as_array().expect("there are rows");
+    assert_eq!(rows.len(), only.len() * 5, "each with five kinds of work");
+    for row in rows {
+        let round = &row["rounds"][0];
+        assert_eq!(round["lost"], 0, "{row}");
+        assert!(round["seconds"].as_f64() > Some(0.0), "{row}");
+        let is_ask = row["work"]
+            .as_str()
+            .is_some_and(|work| work.starts_with("ask"));
+        assert_eq!(round["median_us"].is_f64(), is_ask, "{row}");
+    }
+}
+
 #[test]
 fn suites_are_listed_with_their_scenarios() {
     let listed = rivals(&["suite", "--list", "work-stealing"]);

@@ -9,7 +9,7 @@ use garrick_measure::{Contender, Effort, Measured, Point, Result, Scenario};
 use tokio::sync::oneshot;
 
 use super::framework::{Framework, run_on_tokio};
-use super::frameworks::{Actix, Ractor};
+use super::frameworks::{Actix, Letter, Ractor};
 use super::roles::Counter;
 use super::{measured, ours, watch};
 
@@ -66,7 +66,9 @@ fn ractor(ops: u64) -> Result<Measured> {
         let (counter, _done) = Counter::new(1);
         let counter = Ractor::spawn(counter, None).await;
         bursts(ops, || {
-            let timers: Vec<_> = (0..BURST).map(|_| counter.send_after(HOUR, || 1)).collect();
+            let timers: Vec<_> = (0..BURST)
+                .map(|_| counter.send_after(HOUR, || Letter(1)))
+                .collect();
             timers.iter().for_each(tokio::task::JoinHandle::abort);
         })
         .await

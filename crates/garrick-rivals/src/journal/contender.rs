@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use garrick_measure::Result;
 
+use crate::jvm::{CAJUN, PEKKO, Program, Project};
+
 use super::engines::{Fjall, Plain, Redb, Sqlite};
-use super::jvm::{CAJUN, PEKKO, Program, Project};
 use super::run::{Fault, Outcome, PAYLOAD, Plan};
 use super::strace::{self, Syncs};
 use super::{garrick, hand};

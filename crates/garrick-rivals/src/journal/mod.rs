@@ -18,7 +18,6 @@ mod engines;
 
 mod garrick;
 mod hand;
-mod jvm;
 
 mod contender;
 

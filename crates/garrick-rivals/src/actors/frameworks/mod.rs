@@ -12,7 +12,7 @@ mod xtra;
 
 pub(crate) use actix::Actix;
 pub(crate) use kameo::Kameo;
-pub(crate) use ractor::Ractor;
+pub(crate) use ractor::{Letter, Ractor};
 pub(crate) use tasks::Tasks;
 pub(crate) use threads::Threads;
 pub(crate) use xtra::Xtra;

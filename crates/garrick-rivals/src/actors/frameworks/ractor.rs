@@ -11,17 +11,24 @@ use crate::actors::framework::{Flow, Framework, Kept, Role, Way, new_name};
 #[derive(Debug)]
 pub(crate) struct Ractor;
 
+/// A message of a role. The type belongs to this crate, so that it can implement a trait of ractor.
+pub(crate) struct Letter<M>(pub(crate) M);
+
+// In a build with the feature `cluster` of ractor, types are messages only if they say so.
+#[cfg(feature = "far")]
+impl<M: Send + 'static> ::ractor::Message for Letter<M> {}
+
 /// An actor that handles its messages by a [`Role`], which is the state of the actor.
 struct Host<R>(PhantomData<fn() -> R>);
 
 impl<R: Role<Ractor>> Actor for Host<R> {
-    type Msg = R::Message;
+    type Msg = Letter<R::Message>;
     type State = R;
     type Arguments = R;
 
     async fn pre_start(
         &self,
-        _: ActorRef<R::Message>,
+        _: ActorRef<Self::Msg>,
         role: R,
     ) -> std::result::Result<R, ActorProcessingErr> {
         Ok(role)
@@ -29,8 +36,8 @@ impl<R: Role<Ractor>> Actor for Host<R> {
 
     async fn handle(
         &self,
-        myself: ActorRef<R::Message>,
-        message: R::Message,
+        myself: ActorRef<Self::Msg>,
+        Letter(message): Self::Msg,
         role: &mut R,
     ) -> std::result::Result<(), ActorProcessingErr> {
         if role.receive(message).await == Flow::Stop {
@@ -46,6 +53,9 @@ struct Answerer;
 /// A question to an [`Answerer`]: a number `n`, and the reply port for the answer, which is
 /// `n + 1`.
 pub(crate) struct Question(u64, RpcReplyPort<u64>);
+
+#[cfg(feature = "far")]
+impl ::ractor::Message for Question {}
 
 impl Actor for Answerer {
     type Msg = Question;
@@ -74,7 +84,7 @@ impl Framework for Ractor {
     const NAME: &'static str = "ractor";
     const HAS_BOUNDED: bool = false;
 
-    type Address<R: Role<Self>> = ActorRef<R::Message>;
+    type Address<R: Role<Self>> = ActorRef<Letter<R::Message>>;
     type Answerer = ActorRef<Question>;
 
     async fn spawn<R: Role<Self>>(role: R, _: Option<usize>) -> Self::Address<R> {
@@ -100,7 +110,7 @@ impl Framework for Ractor {
     }
 
     async fn tell<R: Role<Self>>(to: &Self::Address<R>, message: R::Message) {
-        assert!(to.cast(message).is_ok(), "the actor is there");
+        assert!(to.cast(Letter(message)).is_ok(), "the actor is there");
     }
 
     async fn answerer() -> Self::Answerer {

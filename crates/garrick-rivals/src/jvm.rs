@@ -10,7 +10,7 @@ use std::{env, fs};
 use garrick_measure::Result;
 
 /// A program in Java, with its build file.
-pub(super) struct Project {
+pub(crate) struct Project {
     /// Name of the program's folder.
     name: &'static str,
     /// Class with the function `main`.
@@ -28,12 +28,14 @@ pub(super) struct Project {
 /// A number that is larger than every version number of Java.
 const NEWEST: u32 = u32::MAX;
 
+#[cfg(any(test, feature = "journal"))]
 const SHARED: (&str, &str) = (
     "shared/Bench.java",
-    include_str!("../../jvm/shared/Bench.java"),
+    include_str!("../jvm/shared/Bench.java"),
 );
 
-pub(super) static PEKKO: Project = Project {
+#[cfg(any(test, feature = "journal"))]
+pub(crate) static PEKKO: Project = Project {
     name: "pekko",
     main: "pekko.Pekko",
     java: 17..=NEWEST,
@@ -41,27 +43,48 @@ pub(super) static PEKKO: Project = Project {
     flags: &[],
     files: &[
         SHARED,
-        ("pekko/pom.xml", include_str!("../../jvm/pekko/pom.xml")),
-        (
-            "pekko/tables.sql",
-            include_str!("../../jvm/pekko/tables.sql"),
-        ),
+        ("pekko/pom.xml", include_str!("../jvm/pekko/pom.xml")),
+        ("pekko/tables.sql", include_str!("../jvm/pekko/tables.sql")),
         (
             "pekko/AddedSerializer.java",
-            include_str!("../../jvm/pekko/AddedSerializer.java"),
+            include_str!("../jvm/pekko/AddedSerializer.java"),
         ),
         (
             "pekko/Entity.java",
-            include_str!("../../jvm/pekko/Entity.java"),
+            include_str!("../jvm/pekko/Entity.java"),
+        ),
+        ("pekko/Pekko.java", include_str!("../jvm/pekko/Pekko.java")),
+    ],
+};
+
+#[cfg(feature = "far")]
+pub(crate) static ARTERY: Project = Project {
+    name: "artery",
+    main: "artery.Artery",
+    java: 17..=NEWEST,
+    why: "Pekko's program is written in Java 17",
+    flags: &["-Xmx1g", "-XX:+UseParallelGC"],
+    files: &[
+        ("artery/pom.xml", include_str!("../jvm/artery/pom.xml")),
+        (
+            "artery/Artery.java",
+            include_str!("../jvm/artery/Artery.java"),
+        ),
+        ("artery/Far.java", include_str!("../jvm/artery/Far.java")),
+        ("artery/Near.java", include_str!("../jvm/artery/Near.java")),
+        (
+            "artery/Messages.java",
+            include_str!("../jvm/artery/Messages.java"),
         ),
         (
-            "pekko/Pekko.java",
-            include_str!("../../jvm/pekko/Pekko.java"),
+            "artery/Format.java",
+            include_str!("../jvm/artery/Format.java"),
         ),
     ],
 };
 
-pub(super) static CAJUN: Project = Project {
+#[cfg(any(test, feature = "journal"))]
+pub(crate) static CAJUN: Project = Project {
     name: "cajun",
     main: "cajun.Cajun",
     java: 21..=21,
@@ -69,11 +92,8 @@ pub(super) static CAJUN: Project = Project {
     flags: &["--enable-preview"],
     files: &[
         SHARED,
-        ("cajun/pom.xml", include_str!("../../jvm/cajun/pom.xml")),
-        (
-            "cajun/Cajun.java",
-            include_str!("../../jvm/cajun/Cajun.java"),
-        ),
+        ("cajun/pom.xml", include_str!("../jvm/cajun/pom.xml")),
+        ("cajun/Cajun.java", include_str!("../jvm/cajun/Cajun.java")),
     ],
 };
 
@@ -88,7 +108,7 @@ struct Java {
 
 /// A Java program that has been built and can be run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(crate) struct Program {
     java: PathBuf,
     arguments: Vec<OsString>,
 }
@@ -99,7 +119,7 @@ impl Project {
     /// # Errors
     /// Returns a description of the missing program with instructions to install it, or the output
     /// of a failed build.
-    pub(super) fn build(&self) -> Result<Program> {
+    pub(crate) fn build(&self) -> Result<Program> {
         let installed = installed();
         let java = chosen(self, &installed)?;
         let exe = env::current_exe()?;
@@ -136,7 +156,7 @@ impl Project {
 
 impl Program {
     /// Returns the command that runs the program.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.java);
         command.args(&self.arguments);
         command
