@@ -1,6 +1,7 @@
 //! Actors on two nodes of Garrick, which meet on a NATS server.
 
 use std::sync::mpsc::{Sender, channel};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use garrick::cluster::nats::NatsNet;
@@ -129,7 +130,7 @@ impl Near for Here {
             match self.to.ask(Msg::Tally).wait() {
                 Ok((handled, cpu_ns)) => return Ok(Tally { handled, cpu_ns }),
                 // The other node is not known yet, or too much waits for it.
-                Err(_) if began.elapsed() < JOINED_WITHIN => {}
+                Err(_) if began.elapsed() < JOINED_WITHIN => thread::sleep(AGAIN_AFTER),
                 Err(error) => return Err(error.into()),
             }
         }
