@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use garrick_sim::{Check, Sim};
 use garrick_testkit::seeds;
-use program::{Plan, program};
+use program::{NODES, Plan, program};
 
 /// Number of seeds of each check in an optimized build. `GARRICK_CLUSTER_SEEDS` sets another
 /// number.
@@ -75,6 +75,25 @@ fn all_faults(sim: &mut Sim) {
     crashes(sim, "node-2", 1);
     cuts(sim, "node-1", 1);
     cuts(sim, "store", 1);
+}
+
+/// Maximum drift of a clock, in parts per million, at which leases hold: the rates of two clocks
+/// then differ by less than 10 %.
+const LEASES_HOLD: i32 = 47_000;
+
+/// Runs the program that the plan describes on nodes whose clocks are wrong, with faults. Each
+/// clock runs faster or slower by at most `drift` parts per million.
+#[track_caller]
+fn check_clocks(name: &str, plan: Plan, drift: i32, faults: fn(&mut Sim)) {
+    check_program(name, move |sim| {
+        for node in NODES {
+            sim.clocks()
+                .ahead(node, Duration::ZERO..Duration::from_secs(3600))
+                .drifts(node, -drift..drift);
+        }
+        program(sim, plan);
+        faults(sim);
+    });
 }
 
 #[test]
@@ -185,6 +204,35 @@ fn fenced_entities_of_a_node_that_is_cut_off_are_linearizable() {
 #[test]
 fn fenced_entities_are_linearizable_with_all_at_once() {
     check("fenced all at once", Plan::rough().fenced(), all_faults);
+}
+
+#[test]
+fn one_instance_runs_although_clocks_are_wrong() {
+    check_clocks("clocks", Plan::rough(), LEASES_HOLD, |sim| {
+        cuts(sim, "node-1", 3);
+    });
+}
+
+#[test]
+fn durable_entities_are_linearizable_although_clocks_are_wrong() {
+    check_clocks(
+        "durable clocks",
+        Plan::rough().durable(),
+        LEASES_HOLD,
+        |sim| {
+            cuts(sim, "node-1", 3);
+            cuts(sim, "node-2", 1);
+        },
+    );
+}
+
+#[test]
+fn fenced_entities_are_linearizable_however_wrong_clocks_are() {
+    let plan = Plan::rough().fenced();
+    check_clocks("fenced clocks", plan, 450_000, |sim| {
+        cuts(sim, "node-1", 3);
+        crashes(sim, "node-2", 1);
+    });
 }
 
 #[test]

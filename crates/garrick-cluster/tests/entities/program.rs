@@ -18,7 +18,7 @@ use crate::register::{self, REGISTER};
 use crate::registers::{Good, Model, REGISTERS, User};
 
 /// Names of the nodes.
-const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
+pub(crate) const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 
 /// Time after which the nodes leave.
 const LEAVES_AFTER: Duration = Duration::from_secs(60);
