@@ -8,6 +8,8 @@
 mod crowd;
 #[cfg(any(feature = "far", feature = "journal"))]
 mod jvm;
+#[cfg(any(feature = "far", feature = "journal"))]
+mod study;
 
 #[cfg(not(all(feature = "far", feature = "journal")))]
 mod absent;

@@ -20,14 +20,14 @@ mod rounds;
 
 mod table;
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use garrick_measure::commands::{Ended, Subcommand, print};
 use garrick_measure::{Result, Stop, provenance};
 
+use crate::study;
 use contender::{CONTENDERS, Contender, Server};
 
 pub(crate) use contender::child;
@@ -35,29 +35,17 @@ pub(crate) use contender::child;
 /// The subcommand `far`, which compares messages between two nodes.
 pub(super) const FAR: Subcommand = Subcommand { command, run };
 
-const QUICK: &str = "quick";
-const ONLY: &str = "only";
 const ROUNDS: &str = "rounds";
-const JSON: &str = "json";
 
 fn command() -> Command {
     let names = CONTENDERS.iter().map(|contender| contender.name);
-    let flag = |name| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("far")
         .about(
             "Messages between two nodes, compared with NATS and TCP by hand, ractor_cluster and \
              Pekko",
         )
-        .arg(flag(QUICK).help("Run one short round"))
-        .arg(
-            Arg::new(ONLY)
-                .long(ONLY)
-                .value_name("CONTENDERS")
-                .action(ArgAction::Append)
-                .value_delimiter(',')
-                .value_parser(PossibleValuesParser::new(names))
-                .help("Run only these contenders, separated by commas"),
-        )
+        .arg(study::quick())
+        .arg(study::only(names))
         .arg(
             Arg::new(ROUNDS)
                 .long(ROUNDS)
@@ -65,24 +53,18 @@ fn command() -> Command {
                 .value_parser(value_parser!(u16).range(1..))
                 .help("Number of rounds. Default: 9, or 1 with --quick"),
         )
-        .arg(
-            Arg::new(JSON)
-                .long(JSON)
-                .value_name("FILE")
-                .value_parser(value_parser!(PathBuf))
-                .help("Write the results to this file as JSON, in addition to the tables"),
-        )
+        .arg(study::json("tables"))
 }
 
 fn run(matches: &ArgMatches) -> Result<Ended> {
     let contenders = chosen(matches);
-    let json = matches.get_one::<PathBuf>(JSON);
+    let json = matches.get_one::<PathBuf>(study::JSON);
     let program = match check(&contenders, json.map(PathBuf::as_path)) {
         Ok(program) => program,
         Err(why) => return Ok(Ended::Refused(why)),
     };
     let server = program.map(|program| Server::start(&program)).transpose()?;
-    let mut sizes = match matches.get_flag(QUICK) {
+    let mut sizes = match matches.get_flag(study::QUICK) {
         true => rounds::QUICK,
         false => rounds::FULL,
     };
@@ -120,12 +102,7 @@ fn run(matches: &ArgMatches) -> Result<Ended> {
 /// Returns the requested contenders, in the order of the table. If none are requested, returns all
 /// contenders.
 fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
-    let only = matches.get_many::<String>(ONLY);
-    let only: Option<Vec<&String>> = only.map(Iterator::collect);
-    let is_chosen = |contender: &&Contender| {
-        let is_named = |only: &Vec<&String>| only.iter().any(|name| *name == contender.name);
-        only.as_ref().is_none_or(is_named)
-    };
+    let is_chosen = |contender: &&Contender| study::is_chosen(matches, contender.name);
     CONTENDERS.iter().filter(is_chosen).collect()
 }
 
@@ -135,10 +112,7 @@ fn check(
     contenders: &[&Contender],
     json: Option<&Path>,
 ) -> std::result::Result<Option<PathBuf>, String> {
-    if let Some(file) = json {
-        let opened = OpenOptions::new().append(true).create(true).open(file);
-        opened.map_err(|error| format!("cannot write to '{}': {error}", file.display()))?;
-    }
+    json.map_or(Ok(()), study::check_json)?;
     if !contenders.iter().any(|contender| contender.needs_server) {
         return Ok(None);
     }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::contender::{NOT_HERE, OURS, RAW};
 use super::order::{Outcome, Work};
 use super::rounds::{Results, Row};
+use crate::study::{described, unmeasured};
 
 /// Text for a figure that was not measured.
 const NONE: &str = "-";
@@ -173,23 +174,12 @@ fn notes(results: &Results) -> String {
             text += &format!("\n{name}, {work}: the sending turns took {median:.1} ns a message");
         }
     }
-    for (name, why) in &results.missing {
-        text += &format!("\n{name} was not measured: {why}");
-    }
-    for failed in &results.failed {
-        text += &format!("\na measurement failed: {failed}");
-    }
+    text += &unmeasured(&results.missing, &results.failed, "measurement");
     for (name, why) in NOT_HERE {
         text += &format!("\n{name} is not here: {why}");
     }
-    let mut told = Vec::new();
-    for row in &results.rows {
-        if !told.contains(&row.contender.name) {
-            told.push(row.contender.name);
-            text += &format!("\n{:14} {}", row.contender.name, row.contender.about);
-        }
-    }
-    text
+    let contenders = results.rows.iter().map(|row| row.contender);
+    text + &described(contenders.map(|contender| (contender.name, contender.about)))
 }
 
 /// Returns all results as JSON.

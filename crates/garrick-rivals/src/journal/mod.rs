@@ -25,15 +25,15 @@ mod rounds;
 
 mod table;
 
-use std::fs::{self, OpenOptions};
+use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{env, io};
 
-use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use garrick_measure::commands::{Ended, Subcommand, print};
 use garrick_measure::{Result, Stop, provenance};
 
+use crate::study;
 use contender::{CONTENDERS, Contender};
 
 pub(crate) use contender::child;
@@ -41,54 +41,43 @@ pub(crate) use contender::child;
 /// The subcommand `journal`, which measures durable commands per second.
 pub(super) const JOURNAL: Subcommand = Subcommand { command, run };
 
-const QUICK: &str = "quick";
-const ONLY: &str = "only";
 const FOLDER: &str = "folder";
 const STRACE: &str = "strace";
-const JSON: &str = "json";
 
 fn command() -> Command {
     let names = CONTENDERS.iter().map(|contender| contender.name);
-    let flag = |name| Arg::new(name).long(name).action(ArgAction::SetTrue);
-    let path = |name| {
-        let arg = Arg::new(name).long(name);
-        arg.value_parser(value_parser!(PathBuf))
-    };
     Command::new("journal")
         .about(
             "Durable commands per second beside the raw disk, compared with storage engines, \
              Pekko and Cajun",
         )
-        .arg(flag(QUICK).help("Run one short round"))
+        .arg(study::quick())
+        .arg(study::only(names))
         .arg(
-            Arg::new(ONLY)
-                .long(ONLY)
-                .value_name("CONTENDERS")
-                .action(ArgAction::Append)
-                .value_delimiter(',')
-                .value_parser(PossibleValuesParser::new(names))
-                .help("Run only these contenders, separated by commas"),
+            Arg::new(FOLDER)
+                .long(FOLDER)
+                .value_name("DIR")
+                .value_parser(value_parser!(PathBuf))
+                .help("Existing folder on the disk to measure. Default: the folder for temporary files"),
         )
-        .arg(path(FOLDER).value_name("DIR").help(
-            "Existing folder on the disk to measure. Default: the folder for temporary files",
-        ))
-        .arg(flag(STRACE).help("Run each contender once more under strace, and count its syncs"))
         .arg(
-            path(JSON)
-                .value_name("FILE")
-                .help("Write the results to this file as JSON, in addition to the table"),
+            Arg::new(STRACE)
+                .long(STRACE)
+                .action(ArgAction::SetTrue)
+                .help("Run each contender once more under strace, and count its syncs"),
         )
+        .arg(study::json("table"))
 }
 
 fn run(matches: &ArgMatches) -> Result<Ended> {
     let folder = matches.get_one::<PathBuf>(FOLDER).cloned();
     let folder = folder.unwrap_or_else(env::temp_dir);
-    let json = matches.get_one::<PathBuf>(JSON);
+    let json = matches.get_one::<PathBuf>(study::JSON);
     let traces = matches.get_flag(STRACE);
     if let Err(why) = check(&folder, json.map(PathBuf::as_path), traces) {
         return Ok(Ended::Refused(why));
     }
-    let quick = matches.get_flag(QUICK);
+    let quick = matches.get_flag(study::QUICK);
     let study = rounds::Study {
         contenders: &chosen(matches),
         sizes: if quick { rounds::QUICK } else { rounds::FULL },
@@ -127,12 +116,7 @@ fn run(matches: &ArgMatches) -> Result<Ended> {
 /// Returns the requested contenders, in the order of the table. If none are requested, returns all
 /// contenders.
 fn chosen(matches: &ArgMatches) -> Vec<&'static Contender> {
-    let only = matches.get_many::<String>(ONLY);
-    let only: Option<Vec<&String>> = only.map(Iterator::collect);
-    let is_chosen = |contender: &&Contender| {
-        let is_named = |only: &Vec<&String>| only.iter().any(|name| *name == contender.name);
-        only.as_ref().is_none_or(is_named)
-    };
+    let is_chosen = |contender: &&Contender| study::is_chosen(matches, contender.name);
     CONTENDERS.iter().filter(is_chosen).collect()
 }
 
@@ -145,17 +129,10 @@ fn check(folder: &Path, json: Option<&Path>, traces: bool) -> std::result::Resul
         ));
     }
     let place = disk::Place::new(folder);
-    place.map_err(|error| unwritable(folder, &error))?;
-    if let Some(file) = json {
-        let opened = OpenOptions::new().append(true).create(true).open(file);
-        opened.map_err(|error| unwritable(file, &error))?;
-    }
+    place.map_err(|error| study::unwritable(folder, &error))?;
+    json.map_or(Ok(()), study::check_json)?;
     if traces {
         strace::check()?;
     }
     Ok(())
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> String {
-    format!("cannot write to '{}': {error}", path.display())
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::rounds::{Results, Round, Row};
 use super::strace::Syncs;
+use crate::study::{described, unmeasured};
 
 /// Returns the table, and the explanations below it.
 pub(super) fn text(results: &Results) -> String {
@@ -28,20 +29,9 @@ pub(super) fn text(results: &Results) -> String {
         table.add_row(cells(row));
     }
     let mut text = format!("{table}\n");
-    for (name, why) in &results.missing {
-        text += &format!("\n{name} was not measured: {why}");
-    }
-    for failed in &results.failed {
-        text += &format!("\na run failed: {failed}");
-    }
-    let mut told = Vec::new();
-    for row in &results.rows {
-        if !told.contains(&row.contender.name) {
-            told.push(row.contender.name);
-            text += &format!("\n{:14} {}", row.contender.name, row.contender.about);
-        }
-    }
-    text
+    text += &unmeasured(&results.missing, &results.failed, "run");
+    let contenders = results.rows.iter().map(|row| row.contender);
+    text + &described(contenders.map(|contender| (contender.name, contender.about)))
 }
 
 fn cells(row: &Row) -> [String; 9] {
