@@ -87,6 +87,21 @@ impl<D, M: Send + 'static, Fut: Future<Output = ()>> Life<D, M, Fut> {
             Self::Planned(..) | Self::Over => Poll::Ready(()),
         }
     }
+
+    /// Polls the future, and lends it the hand, to which `message` is added. Also returns whether
+    /// the future waits for a message, and whether it waits although a message has arrived.
+    #[inline(always)]
+    fn poll_with(
+        &mut self,
+        hand: &mut Lender<Hand<M>>,
+        message: Option<M>,
+        waker: &Waker,
+    ) -> (Poll<()>, bool, bool) {
+        hand.get().begin_poll(message);
+        let polled = hand.lend(|| self.poll(waker));
+        let hand = hand.get();
+        (polled, hand.wants, hand.is_hungry())
+    }
 }
 
 /// The events that the future is waiting for.
@@ -307,12 +322,7 @@ where
             ..
         } = &mut *polling.0;
         let (polled, wants, hungry) = match inbound {
-            Inbound::Hand(hand) => {
-                hand.get().begin_poll(message);
-                let polled = hand.lend(|| life.poll(waker));
-                let hand = hand.get();
-                (polled, hand.wants, hand.is_hungry())
-            }
+            Inbound::Hand(hand) => life.poll_with(hand, message, waker),
             Inbound::Queue(arrived) => {
                 fill_queue(shared, arrived, message, waker);
                 let polled = life.poll(waker);
@@ -339,10 +349,7 @@ where
         else {
             unreachable!("the caller has looked");
         };
-        hand.get().begin_poll(Some(message));
-        let polled = hand.lend(|| life.poll(waker));
-        let hand = hand.get();
-        let (wants, hungry) = (hand.wants, hand.is_hungry());
+        let (polled, wants, hungry) = life.poll_with(hand, Some(message), waker);
         mem::forget(polling);
         self.end_poll(polled, wants, hungry, turn)
     }
