@@ -65,14 +65,14 @@ pub(super) fn portable(workspace: &Workspace) -> Result<String> {
         .arguments(&["--tests", "--no-run"])
         .build()?;
     programs.retain(|program| program.is_test);
-    select::without_simulated(workspace, &mut programs)?;
+    let simulated = select::simulated(workspace)?;
+    select::without_simulated(&simulated, &mut programs);
     let passed = parallel::run_tests(&programs, |job| {
         job.environment(verify::TOOLS_VARIABLE, "1")
     })?;
     let passed: usize = passed.iter().sum();
     let call = || portable_test(workspace).released();
     let stress = verify::run_stress(workspace, call, |job| job)?;
-    let simulated = select::simulated(workspace)?;
     let build = of_packages(workspace, PACKAGES);
     let simulated = verify::simulations_with(&simulated, build)?;
     let flags = format!("--cfg garrick_loom {FLAG}");

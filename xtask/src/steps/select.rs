@@ -35,8 +35,7 @@ pub(super) fn of_members(command: &str) -> Job {
 /// Returns the command [`of_members`] that builds the programs of the step `test`: the unit tests,
 /// and all test programs except those with simulations. With `--tests`, cargo would also build the
 /// simulations, which have their own step.
-pub(super) fn without_simulations(workspace: &Workspace) -> Result<Job> {
-    let simulated = simulated(workspace)?;
+pub(super) fn without_simulations(workspace: &Workspace, simulated: &[Selected<'_>]) -> Job {
     let is_left_out = |(package, target): &Selected<'_>| {
         let name = (&*package.name, &*target.name);
         simulated.iter().any(|(p, t)| (&*p.name, &*t.name) == name)
@@ -48,7 +47,7 @@ pub(super) fn without_simulations(workspace: &Workspace) -> Result<Job> {
     let names: BTreeSet<&str> = programs.map(|(_, target)| &*target.name).collect();
     let job = of_members("test").arguments(&["--lib", "--bins"]);
     let add = |job: Job, name| job.arguments(&["--test", name]);
-    Ok(names.into_iter().fold(job, add).arguments(&["--no-run"]))
+    names.into_iter().fold(job, add).arguments(&["--no-run"])
 }
 
 /// Returns the programs with simulations: those of clusters and journals, and the [`SEARCHES`].
@@ -75,13 +74,8 @@ pub(super) fn simulated(workspace: &Workspace) -> Result<Vec<Selected<'_>>> {
 }
 
 /// Removes the programs with simulations, which have their own step.
-pub(super) fn without_simulated(
-    workspace: &Workspace,
-    programs: &mut Vec<Executable>,
-) -> Result<()> {
-    let simulated = simulated(workspace)?;
+pub(super) fn without_simulated(simulated: &[Selected<'_>], programs: &mut Vec<Executable>) {
     programs.retain(|program| !simulated.iter().any(|one| is_test_of(program, one)));
-    Ok(())
 }
 
 /// Returns the command `job` for the packages of `targets`.
@@ -142,6 +136,7 @@ mod tests {
     fn programs_with_simulations_are_built_only_for_their_own_step() {
         let workspace = Workspace::load().unwrap();
         let simulated = simulated(&workspace).unwrap();
+        let command = without_simulations(&workspace, &simulated).to_string();
         let names = |(package, target): &Selected<'_>| format!("{} {}", package.name, target.name);
         let simulated: Vec<String> = simulated.iter().map(names).collect();
         for name in [
@@ -152,7 +147,6 @@ mod tests {
         ] {
             assert!(simulated.iter().any(|one| one == name), "{simulated:?}");
         }
-        let command = without_simulations(&workspace).unwrap().to_string();
         for name in ["entities", "crashes", "raft"] {
             assert!(!command.contains(&format!("--test {name} ")), "{command}");
         }

@@ -94,13 +94,15 @@ const ALL_SEEDS: &str = "GARRICK_ALL_SEEDS";
 /// programs with simulations, which have their own step.
 pub(super) fn test(workspace: &Workspace) -> Result<String> {
     tools_for_tests(workspace)?;
-    let members = without_simulations(workspace)?;
+    let simulated = simulated(workspace)?;
+    let members = without_simulations(workspace, &simulated);
     // Use the profile in which `cargo xtask` has just built itself, so that nothing is compiled
     // twice.
     let own = Job::cargo(&["test", "--package", "xtask", "--profile", "dev", "--no-run"]);
     let mut programs = [members.build()?, own.build()?].concat();
     programs.retain(|program| program.is_test);
-    without_simulated(workspace, &mut programs)?;
+    // Another package may have a test program of the same name, which cargo builds by this name.
+    without_simulated(&simulated, &mut programs);
     let passed = parallel::run_tests(&programs, |job| job.environment(TOOLS_VARIABLE, "1"))?;
     Ok(summary(&passed))
 }
