@@ -22,7 +22,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use garrick_core::prim::unmodelled::{AtomicBool, Relaxed};
+use garrick_core::prim::unmodelled::{AtomicU64, Relaxed};
 
 use super::slab::{SLAB_BYTES, Slab, blocks_of};
 use super::{BATCH, CLASSES, Depot, Free, List, UNPOOLED, class_bytes, depot};
@@ -35,9 +35,11 @@ const WORTH_BYTES: usize = 4 * SLAB_BYTES;
 /// True if pages can be given back to the system while they stay mapped.
 const TAKES_PAGES: bool = cfg!(all(target_os = "linux", not(garrick_portable))) && !UNPOOLED;
 
-/// True if a sleeping worker must later check the depot (the free blocks that all threads share)
-/// for unused memory. Written under the lock of the depot, read by a worker that is about to sleep.
-static WANTED: AtomicBool = AtomicBool::new(false);
+/// Sequence number of the latest watch, while a sleeping worker must later check the depot (the
+/// free blocks that all threads share) for unused memory. A watch is a period in which the depot
+/// records which batches are used. 0 if there is nothing to check. Written under the lock of the
+/// depot. Read without the lock, because every thread that leaves a worker reads it.
+static WATCH: AtomicU64 = AtomicU64::new(0);
 
 /// Lock that a worker holds while it searches for unused blocks.
 static SWEEPER: Mutex<()> = Mutex::new(());
@@ -47,15 +49,15 @@ static SWEEPER: Mutex<()> = Mutex::new(());
 /// and the search for unused memory after the latest watch is over. A watch does not see unused
 /// blocks that a thread keeps in its own lists.
 pub(crate) fn watch() -> Option<u64> {
-    WANTED.load(Relaxed).then(|| depot().reclaim.watches)
+    // Relaxed: no correctness depends on the number. A worker that reads an old one keeps its spare
+    // blocks until its next rest.
+    Some(WATCH.load(Relaxed)).filter(|watch| *watch != 0)
 }
 
 /// Returns the time after which a sleeping worker must call [`reclaim`]. Returns `None` if no call
 /// is needed.
 pub(crate) fn time_left() -> Option<Duration> {
-    if !WANTED.load(Relaxed) {
-        return None;
-    }
+    watch()?;
     match &depot().reclaim.stage {
         Stage::Calm => None,
         Stage::Watching { until } => Some(until.saturating_duration_since(Instant::now())),
@@ -71,7 +73,7 @@ pub(crate) fn reclaim(is_wanted: impl Fn() -> bool) {
     let Ok(_sweeper) = SWEEPER.try_lock() else {
         return;
     };
-    while WANTED.load(Relaxed) && !is_wanted() {
+    while watch().is_some() && !is_wanted() {
         if !depot().reclaim_step(Instant::now()) {
             return;
         }
@@ -276,7 +278,7 @@ impl Depot {
         for (low, batches) in self.reclaim.lows.iter_mut().zip(&self.batches) {
             *low = batches.len();
         }
-        WANTED.store(true, Relaxed);
+        WATCH.store(self.reclaim.watches, Relaxed);
     }
 
     /// Stops a search that is still counting the free blocks of this size class, because a thread
@@ -310,7 +312,7 @@ impl Depot {
                 return self.watch(now);
             }
             self.reclaim.stage = Stage::Calm;
-            return WANTED.store(false, Relaxed);
+            return WATCH.store(0, Relaxed);
         };
         let left: Vec<List> = self.batches[class].drain(..lows[class]).collect();
         let slabs = self.slabs.iter().copied();
