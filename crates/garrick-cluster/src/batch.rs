@@ -106,7 +106,7 @@ impl Route<'_> {
 
     /// Returns a carrier (the context of the encoding) for a message to the receiver `to`. Returns
     /// `None` if nothing can be sent to this receiver now.
-    fn carrier(self, turn: Option<TurnMark>, to: &Owned) -> Option<Carrier> {
+    fn carrier(self, turn: Option<TurnMark>, to: &Owned) -> Option<Box<Carrier>> {
         // `None` if the session has ended. Another one may have begun.
         let of_open = |batch: &mut Batch| {
             let line = batch.line.as_ref().filter(|line| !line.is_over())?;
@@ -114,14 +114,16 @@ impl Route<'_> {
                 return Some(None);
             }
             let used = batch.carrier.take();
-            Some(Some(used.unwrap_or_else(|| Carrier::packing(line))))
+            Some(Some(
+                used.unwrap_or_else(|| Box::new(Carrier::packing(line))),
+            ))
         };
         let open = turn.and_then(|turn| with_open(turn, |open| self.is_of(open), of_open));
         if let Some(carrier) = open.flatten() {
             return carrier;
         }
         let line = self.line()?;
-        may_send(&line, to).then(|| Carrier::packing(&line))
+        may_send(&line, to).then(|| Box::new(Carrier::packing(&line)))
     }
 
     /// Sends a message.
@@ -191,7 +193,7 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Vec<u8>) -> R) -> R {
 /// replies. If the turn already has a batch, this batch keeps the carrier (the context of the
 /// encoding) for the next message.
 fn put_plain(
-    carrier: Carrier,
+    carrier: Box<Carrier>,
     turn: Option<TurnMark>,
     target: &Owned,
     of: MessageId,

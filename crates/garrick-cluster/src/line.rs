@@ -532,8 +532,8 @@ pub(crate) struct Batch {
     pub(crate) line: Option<Arc<dyn Line>>,
     pub(crate) contents: Contents,
     /// A carrier (the context of the encoding) that is kept for the next message. `None` if no
-    /// carrier is kept.
-    pub(crate) carrier: Option<Carrier>,
+    /// carrier is kept. It is in a `Box`, because it moves out and back for each message.
+    pub(crate) carrier: Option<Box<Carrier>>,
     /// Number of bytes of messages at which the batch is full, so that no more messages are added.
     pub(crate) bytes_max: usize,
 }
