@@ -27,6 +27,8 @@ mod parcel;
 
 mod gate;
 
+mod regular;
+
 mod remote;
 
 mod run_queue;

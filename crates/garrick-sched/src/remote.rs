@@ -15,6 +15,7 @@ use garrick_core::prim::{
 use crate::cell::{Envelope, Home, Notice, Ready};
 use crate::gate::Gate;
 use crate::pool;
+use crate::regular::Regular;
 
 /// The maximum number of workers that a process can have at the same time: 4,095.
 pub const WORKERS_MAX: usize = if cfg!(garrick_loom) { 4 } else { 4095 };
@@ -45,7 +46,10 @@ pub(crate) struct Remote {
     /// Number of further questions for which only the threads of the sponsor (the group of workers)
     /// may run this worker. The thread that asks one of these questions must not run the worker
     /// itself. After these questions, a thread that asks may run the worker again.
-    spared: AtomicUsize,
+    spared: AtomicU32,
+    /// The regular guest of the worker: the thread that usually runs the worker while it waits for
+    /// answers.
+    pub(crate) regular: Regular,
     /// Number of workers that have had this number before. Wraps around.
     generation: AtomicU32,
     /// The gate of this worker's cells, or null if there is none. A gate can refuse messages from
@@ -295,6 +299,7 @@ impl Remote {
         self.is_unwatched.store(is_unwatched, Relaxed);
         self.has_guests.store(has_guests, Relaxed);
         self.spared.store(0, Relaxed);
+        self.regular.clear();
         self.gate.store(std::ptr::null_mut(), Relaxed);
         self.crew
             .store(Arc::as_ptr(crew).cast_mut().cast(), Relaxed);
@@ -359,7 +364,7 @@ impl Remote {
     /// Makes sure that only the threads of the sponsor (the group of workers) run this worker for
     /// the next `questions` questions. A thread that asks one of these questions must not run the
     /// worker itself.
-    pub(crate) fn spare(&self, questions: usize) {
+    pub(crate) fn spare(&self, questions: u32) {
         self.spared.store(questions, Relaxed);
     }
 

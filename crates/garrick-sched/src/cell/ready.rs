@@ -28,9 +28,12 @@
 //!
 //! A push is lock-free, and a take is wait-free.
 
-use garrick_core::prim::atomic::{
-    AtomicPtr, AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed, Release},
+use garrick_core::prim::{
+    atomic::{
+        AtomicPtr, AtomicUsize,
+        Ordering::{AcqRel, Acquire, Relaxed, Release},
+    },
+    unmodelled::AtomicBool,
 };
 
 use super::envelope::Envelope;
@@ -79,11 +82,19 @@ pub(crate) struct Ready {
     head: AtomicPtr<Envelope>,
     /// The number of times that a thread has begun to run the worker.
     sits: AtomicUsize,
+    /// True if the thread that has begun to run the worker most recently is a guest: a thread that
+    /// waits for an answer. A hint, which is not modelled.
+    is_with_guest: AtomicBool,
 }
 
 /// Returns true if a thread watches the stack instead of running the worker.
 fn is_watched(head: *mut Envelope) -> bool {
     head.addr() & WATCHED != 0
+}
+
+/// Returns true if no thread runs the worker, and nothing was pushed to the stack.
+fn is_free(head: *mut Envelope) -> bool {
+    head == PARKED || head.addr() == WATCHED
 }
 
 /// Extracts the list of envelopes from the word of the stack, which may also contain marks.
@@ -313,13 +324,26 @@ impl Ready {
         false
     }
 
+    /// Records if the thread that now runs the worker is a guest: a thread that waits for an
+    /// answer.
+    pub(crate) fn note_guest(&self, is_guest: bool) {
+        self.is_with_guest.store(is_guest, Relaxed);
+    }
+
+    /// Returns true if a guest (a thread that waits for an answer) runs the worker, as far as the
+    /// calling thread knows.
+    pub(crate) fn has_guest(&self) -> bool {
+        // Relaxed: a hint.
+        self.is_with_guest.load(Relaxed) && !is_free(self.head.load(Relaxed))
+    }
+
     /// Begins to run a worker that no thread runs, even if a thread watches its ready stack.
     /// Returns true on success, as [`Ready::sit`] does.
     #[must_use]
     pub(crate) fn sit_as_guest(&self) -> bool {
         let seen = self.head.load(Relaxed);
         // Acquire: pairs with the Release in `try_park` and `try_watch`.
-        (seen == PARKED || seen.addr() == WATCHED)
+        is_free(seen)
             && self
                 .head
                 .compare_exchange(seen, std::ptr::null_mut(), Acquire, Relaxed)

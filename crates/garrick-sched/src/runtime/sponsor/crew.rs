@@ -65,6 +65,9 @@ pub(crate) struct Crew {
     pub(super) until: AtomicU64,
 }
 
+/// The part of a worker that its crew accesses. No two workers share a cache line of this part,
+/// because each thread that leaves a worker writes to it.
+#[repr(align(128))]
 pub(super) struct Seat {
     pub(super) home: Home,
     /// Pointer to the worker. Null before the worker was created, and after it was closed. Written
@@ -381,8 +384,7 @@ impl Crew {
         if !self.is_wanted_back(seat) {
             return None;
         }
-        let is_for = |(wanted, _): &(usize, _)| *wanted == seat;
-        let place = lists.returning.iter().position(is_for)?;
+        let place = (lists.returning.iter()).position(|(wanted, _)| *wanted == seat)?;
         self.seats[seat].wanted_back.fetch_sub(1, Relaxed);
         lists.returning.remove(place).map(|(_, ticket)| ticket)
     }

@@ -70,7 +70,8 @@ impl Worker {
     /// Returns true if another worker is idle and some of the `ready` cells can be given away.
     pub(crate) fn may_give(&self, ready: usize) -> bool {
         let signal = self.shared.signal();
-        let is_much = signal.idle() > 0 && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
+        let is_much =
+            self.are_others_idle(signal) && !signal.is_queued() && ready > BACKLOG_KEPT + 1;
         if is_much && self.visit_times.is_short() && self.crew.lends() {
             // If the visit turns out to be long, the watching hand has the cells served.
             self.crew.has_ready();
@@ -89,7 +90,7 @@ impl Worker {
     /// Returns true if another worker has been idle for so long that cells should be given away
     /// even though their turns are short. `ready` is the number of ready cells.
     fn is_patient_no_more(&self, ready: usize) -> bool {
-        if self.shared.signal().idle() == 0 || ready < 2 {
+        if !self.are_others_idle(self.shared.signal()) || ready < 2 {
             return false;
         }
         self.crew.has_ready();
@@ -102,7 +103,7 @@ impl Worker {
     fn keeps_too_long(&self, ready: usize) -> bool {
         // A model has no clock for this rule.
         let is_kept = !cfg!(garrick_loom) && ready == BACKLOG_KEPT + 1;
-        if self.shared.signal().idle() == 0 || !is_kept {
+        if !self.are_others_idle(self.shared.signal()) || !is_kept {
             self.kept.is_over();
             return false;
         }
@@ -142,7 +143,7 @@ impl Worker {
         let round = activation.saturating_mul(ready as u64);
         let average = shared.tell_round(self.index, round);
         let signal = shared.signal();
-        if signal.idle() > 0 || signal.is_queued() {
+        if self.are_others_idle(signal) || signal.is_queued() {
             // There are quicker ways to give cells.
             return;
         }

@@ -39,7 +39,7 @@ const VISIT_MAX: u32 = 64;
 const VISIT_LONG: Nanos = 20_000;
 /// Number of questions to a worker that use the ordinary path after a long visit. A visit is a
 /// period in which a thread that waits for an answer runs the worker.
-const VISITS_SPARED: usize = 64;
+const VISITS_SPARED: u32 = 64;
 /// Maximum number of visits in a row whose duration is not measured, while visits are short. A
 /// visit is a period in which a thread that waits for an answer runs a worker. A question takes 190
 /// ns with the two reads of the clock, and 113 ns without them.
@@ -48,11 +48,7 @@ const UNTIMED_MAX: u32 = 7;
 /// attempt has failed. A thread that waits for an answer makes these attempts. Together, they take
 /// longer than one short visit (a period in which a waiting thread runs a worker). Loom models do
 /// not repeat the attempt, because that would only add equivalent states.
-const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 32 };
-/// Maximum number of questions in a row for which a thread does not try to take a worker that
-/// another thread runs. Each failed try about doubles the number of questions without a try, up to
-/// this maximum.
-const UNTRIED_MAX: u32 = 63;
+const TRIES: u32 = if cfg!(garrick_loom) { 0 } else { 16 };
 /// One in `READY_MAX` answers that are ready at the first poll is held back until the next poll.
 /// Otherwise, a future that is always ready would starve the other futures of its executor.
 const READY_MAX: u32 = 16;
@@ -62,9 +58,8 @@ thread_values! {
     /// answer is held back until the next poll.
     static READY: Cell<u32> = Cell::new(0);
 
-    /// Selects some of the questions to tasks of workers that other threads run. Only for a
-    /// selected question, this thread tries to take the worker of the asked task.
-    static TRIED: Skips = Skips::new();
+    /// True if this thread has just tried in vain to take a worker that another thread runs.
+    static TRIED: Cell<bool> = Cell::new(false);
 }
 
 /// Returns true if an answer that is ready at the first poll must be held back until the next poll.
@@ -86,13 +81,6 @@ struct Skips {
 }
 
 impl Skips {
-    const fn new() -> Self {
-        Self {
-            left: Cell::new(0),
-            run: Cell::new(0),
-        }
-    }
-
     /// Returns true if the event that happens now is selected.
     fn are_over(&self) -> bool {
         let left = self.left.get();
@@ -230,26 +218,40 @@ enum Welcome {
 
 impl Guest {
     /// Lets the calling thread, which waits for an answer, run worker `home` as a guest, if no
-    /// thread runs this worker and the worker allows guests.
+    /// other thread runs this worker and the worker allows guests. Waits a moment for the worker if
+    /// another thread runs it. `blocks` must be true if the thread will block until the answer
+    /// comes.
     #[inline]
-    fn sit(home: Home) -> Welcome {
-        Self::sit_by(home, Self::at)
+    fn come(home: Home, blocks: bool) -> Welcome {
+        let Some(remote) = Self::may_sit(home) else {
+            return Welcome::Unwanted;
+        };
+        // A thread that blocks gains nothing if the answer is given on another thread.
+        if !blocks && remote.regular.comes(|| remote.ready.has_guest()) {
+            return Welcome::Taken;
+        }
+        match Self::sit(remote, Self::at) {
+            Welcome::Taken => Self::sit_soon(remote),
+            welcome => welcome,
+        }
     }
 
-    /// Takes worker `home` if no thread runs it and the worker allows guests. Then calls `sit`,
-    /// which makes the calling thread a guest: a thread that runs the worker while it waits for an
-    /// answer.
+    /// Returns worker `home` if the calling thread may run it as a guest (a thread that waits for
+    /// an answer).
     #[inline]
-    fn sit_by(home: Home, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
+    fn may_sit(home: Home) -> Option<&'static Remote> {
         // While the caller unwinds, destructors would take every turn for a failed one. A hand that
         // is running foreign code must not wait for work that only this hand can do.
         if home == Home::NOBODY || std::thread::panicking() || current::serves_any() {
-            return Welcome::Unwanted;
+            return None;
         }
-        let remote = Remote::of(home);
-        if !remote.welcomes_guests() {
-            return Welcome::Unwanted;
-        }
+        Some(Remote::of(home)).filter(|remote| remote.welcomes_guests())
+    }
+
+    /// Takes a worker if no thread runs it. Then calls `sit`, which makes the calling thread a
+    /// guest: a thread that runs the worker while it waits for an answer.
+    #[inline]
+    fn sit(remote: &'static Remote, sit: impl FnOnce(&'static Remote) -> Option<Self>) -> Welcome {
         if !remote.ready.sit_as_guest() {
             return Welcome::Taken;
         }
@@ -262,24 +264,23 @@ impl Guest {
     ///
     /// Threads that ask the tasks of one worker at the same time are usually all guests. If the
     /// question were pushed to the task instead, the answer would take longer, and a thread of the
-    /// sponsor would be woken. After a thread has waited in vain, it does not wait for the next few
-    /// workers that other threads run. The reason is that threads of the sponsor may run these
-    /// workers for a long time.
+    /// sponsor would be woken. If a thread of the sponsor runs the worker, the pushes of questions
+    /// would keep it busy for ever, so that no guest could run the worker any more.
+    ///
+    /// After a thread has waited in vain, it does not wait at the next worker that another thread
+    /// runs. The reason is that threads of the sponsor may run these workers for a long time.
     #[cold]
     #[inline(never)]
-    fn sit_soon(home: Home) -> Welcome {
-        if !TRIED.with(Skips::are_over) {
+    fn sit_soon(remote: &'static Remote) -> Welcome {
+        if TRIED.replace(false) {
             return Welcome::Taken;
         }
         let try_again = |_| {
             std::hint::spin_loop();
-            Some(Self::sit(home)).filter(|welcome| !matches!(welcome, Welcome::Taken))
+            Some(Self::sit(remote, Self::at)).filter(|welcome| !matches!(welcome, Welcome::Taken))
         };
         let found = (0..TRIES).find_map(try_again);
-        TRIED.with(|skips| match found {
-            Some(_) => skips.set(0),
-            None => skips.lengthen(UNTRIED_MAX),
-        });
+        TRIED.set(found.is_none());
         found.unwrap_or(Welcome::Taken)
     }
 
@@ -288,6 +289,7 @@ impl Guest {
     /// another thread instead.
     fn at(remote: &'static Remote) -> Option<Self> {
         let mut guest = Self::take(remote)?;
+        remote.ready.note_guest(true);
         let worker = guest.worker();
         let is_timed = worker.visit_times.untimed.are_over();
         let wakes = if worker.lane.counts() {
@@ -413,10 +415,7 @@ pub(crate) fn send_and_run<M: 'static>(
     let welcome = if is_special || current::resting().is_some() || is_refused(cell) {
         Welcome::Unwanted
     } else {
-        match Guest::sit(cell.home()) {
-            Welcome::Taken if blocks => Guest::sit_soon(cell.home()),
-            welcome => welcome,
-        }
+        Guest::come(cell.home(), blocks)
     };
     // A refused message is dropped when the seat is left, and its reply with it: that is foreign
     // code.
@@ -464,7 +463,7 @@ pub(super) fn count_visits(home: Home) {
         Some(guest)
     };
     // Dropping the guest leaves the worker.
-    drop(Guest::sit_by(home, counts));
+    drop(Guest::may_sit(home).map(|remote| Guest::sit(remote, counts)));
 }
 
 impl Worker {

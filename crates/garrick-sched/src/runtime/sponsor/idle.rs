@@ -108,7 +108,7 @@ impl Hand {
                 }
                 Next::Yield => {
                     worker.prepare_leaving();
-                    self.shared.announce_idle();
+                    worker.announce_idle();
                     self.crew.hand_over(seat);
                     self.wait(None)
                 }
@@ -209,6 +209,8 @@ impl Hand {
             // SAFETY: this hand sits there until `try_park` below.
             let worker = unsafe { self.crew.worker(seat).as_ref() };
             worker.prepare_going();
+            // The next worker is counted as busy instead of this one.
+            worker.is_counted_busy.set(false);
             let (now, deadline) = worker.prepare_park();
             self.crew.set_deadline(seat, deadline);
             now
@@ -249,7 +251,7 @@ impl super::Shared {
             let worker = unsafe { worker.as_ref() };
             let (crew, seat) = self.place_of(worker.index);
             let deadline = worker.prepare_leaving();
-            self.announce_idle();
+            worker.announce_idle();
             if worker.has_something() || worker.closing.get() == Closing::All {
                 return false;
             }
@@ -284,6 +286,7 @@ impl Worker {
     /// worker.
     pub(super) fn work(&self, came: Came) -> Next {
         let _entered = Entered::new(self);
+        self.remote().ready.note_guest(false);
         self.sit_down(came);
         loop {
             // Does not use the signal, which may be older than the reason why this hand sat down.
@@ -341,20 +344,33 @@ impl Worker {
         match came {
             Came::Idle => {
                 self.shared.announce_busy();
+                self.is_counted_busy.set(true);
                 self.wakes(|| self.now())
             }
-            Came::Untimed => {
-                self.shared.announce_busy();
-                None
+            Came::Untimed => None,
+            Came::Over(now) => {
+                self.is_counted_busy.set(true);
+                self.wakes(|| now)
             }
-            Came::Over(now) => self.wakes(|| now),
         }
+    }
+
+    /// Counts this worker as idle, if it is counted as busy.
+    fn announce_idle(&self) {
+        if self.is_counted_busy.replace(false) {
+            self.shared.announce_idle();
+        }
+    }
+
+    /// Returns true if other workers are counted as idle. `signal` is the current [`Signal`].
+    pub(super) fn are_others_idle(&self, signal: Signal) -> bool {
+        signal.idle() > u32::from(!self.is_counted_busy.get())
     }
 
     /// Prepares this worker for a rest: the thread is about to check for work a last time, and
     /// leaves the worker if there is no work. Returns true if the thread sleeps in a driver.
     fn prepare_rest(&self) -> bool {
-        self.shared.announce_idle();
+        self.announce_idle();
         self.lane.idles();
         self.prepare_going();
         self.shared.note_free(self.index);

@@ -144,6 +144,9 @@ pub(crate) struct Worker {
     vitals: Vitals,
     /// State of this worker while it runs a cell that another worker has lent (visits a cell).
     visiting: Visiting,
+    /// True while this worker is counted as busy. While a guest (a thread that waits for an answer)
+    /// runs the worker for a short time, the worker stays counted as idle.
+    pub(crate) is_counted_busy: Cell<bool>,
     /// Number of cells that this worker has lent to other workers and has recalled, but that the
     /// other workers are still running.
     pub(crate) visited: Cell<usize>,
@@ -226,6 +229,7 @@ impl Worker {
             arms_at: Cell::new(0),
             vitals: Vitals::new(lane.counts()),
             visiting: Visiting::default(),
+            is_counted_busy: Cell::new(false),
             visited: Cell::new(0),
             in_hand: Cell::new(None),
             limits: Cell::new(Limits::NONE),
