@@ -30,9 +30,18 @@ pub(super) struct Looks {
     next: Cell<Option<Nanos>>,
     /// Plan by which the time `next` was computed.
     plan: Cell<Plan>,
-    /// Number of activations that each worker had begun at the last check. `None` if the worker was
-    /// not in an activation when it was checked.
-    picks: RefCell<Vec<Option<u32>>>,
+    /// Activation in which each worker was at the last check. `None` if the worker was in no
+    /// activation.
+    seen: RefCell<Vec<Option<Seen>>>,
+}
+
+/// An activation that a check has found.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Number of activations that the worker has begun, including this one.
+    picks: u32,
+    /// Time of the first check that has found the activation.
+    since: Nanos,
 }
 
 impl Looks {
@@ -40,7 +49,7 @@ impl Looks {
     fn end(&self) {
         self.next.set(None);
         self.plan.set(Plan::Nothing);
-        self.picks.borrow_mut().clear();
+        self.seen.borrow_mut().clear();
     }
 }
 
@@ -240,7 +249,7 @@ impl Hand {
             self.looks.next.set(None);
         }
         let now = self.shared.now();
-        let after = || now.saturating_add(plan.interval());
+        let after = || now.saturating_add(plan.interval(self.crew.plan.is_quick(now)));
         let next = self.looks.next.get().unwrap_or_else(after);
         self.looks.next.set(Some(next));
         Some(Duration::from_nanos(next.saturating_sub(now)))
@@ -275,21 +284,17 @@ impl Hand {
             return Some(seat);
         }
         let left = self.time_to_look()?;
-        let at_once = self.crew.lends_at_once();
-        if !left.is_zero() && !at_once {
+        if !left.is_zero() && !self.crew.lends_at_once() {
             return None;
         }
         let crew = &*self.crew;
         let plan = crew.plan.get();
         self.looks.next.set(None);
         let mut has_lent = false;
-        let seats = crew.seats.len();
-        self.looks.picks.borrow_mut().resize(seats, None);
-        for seat in 0..seats {
-            let picks = crew.picks(seat);
-            let before = std::mem::replace(&mut self.looks.picks.borrow_mut()[seat], picks);
+        let now = self.shared.now();
+        for seat in 0..crew.seats.len() {
             // The activation is the same as at the last look.
-            if picks.is_some() && (picks == before || at_once) {
+            if self.sees_again(seat, now) {
                 has_lent |= crew.lend(seat, &self.shared);
             }
         }
@@ -304,6 +309,24 @@ impl Hand {
         } else {
             None
         }
+    }
+
+    /// Looks at the activation of a worker. Returns true if the worker was in the same activation
+    /// at the last check, or if it is in an activation and workers lend their cells at the first
+    /// check.
+    fn sees_again(&self, seat: usize, now: Nanos) -> bool {
+        let crew = &*self.crew;
+        let mut all_seen = self.looks.seen.borrow_mut();
+        all_seen.resize(crew.seats.len(), None);
+        let before = all_seen[seat].take();
+        let Some(picks) = crew.picks(seat) else {
+            return false;
+        };
+        let before = before.filter(|seen| seen.picks == picks);
+        let since = before.map_or(now, |seen| seen.since);
+        all_seen[seat] = Some(Seen { picks, since });
+        crew.plan.note_activation(now.saturating_sub(since), now);
+        before.is_some() || crew.lends_at_once()
     }
 
     /// Ends the checks of a plan. After that, a push to a running worker wakes the thread that

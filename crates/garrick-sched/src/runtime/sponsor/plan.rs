@@ -1,7 +1,7 @@
 //! Plans that determine when an idle thread checks for workers that are stuck in long turns
 //! (README.md, rescue).
 
-use garrick_core::prim::atomic::{AtomicUsize, Ordering::Relaxed};
+use garrick_core::prim::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use crate::world::Nanos;
 
@@ -13,6 +13,14 @@ const FIRST_AFTER: Nanos = 100_000;
 /// Longest time between two checks for stuck workers after a push to a running worker, in
 /// nanoseconds.
 const INTERVAL: Nanos = 1_000_000;
+/// Longest time between two checks after a push to a running worker, in nanoseconds, for
+/// `QUICK_FOR` after a check has found an activation that has lasted for `LONG`.
+const QUICK_INTERVAL: Nanos = 250_000;
+/// Shortest duration of an activation in nanoseconds after which the checks come more often.
+const LONG: Nanos = 4_000_000;
+/// Time in nanoseconds for which the checks come more often after a long activation. Programs that
+/// have had one long activation probably have another one soon.
+const QUICK_FOR: Nanos = 1_000_000_000;
 /// Maximum number of times that `INTERVAL` is doubled while nothing is pushed to a running worker.
 const DOUBLINGS_MAX: u32 = 4;
 /// Number of times that `INTERVAL` is doubled to get the time before the first check for timers.
@@ -53,10 +61,13 @@ impl Plan {
     }
 
     /// Returns the time between now and the next check. Returns `Nanos::MAX` if no check follows.
-    pub(super) fn interval(self) -> Nanos {
+    /// If `is_quick` is true, an activation was long a short time ago, so checks for ready cells
+    /// come more often.
+    pub(super) fn interval(self, is_quick: bool) -> Nanos {
+        let longest = if is_quick { QUICK_INTERVAL } else { INTERVAL };
         match self {
             Self::Nothing => Nanos::MAX,
-            Self::Soon(left) => (FIRST_AFTER << SOON.saturating_sub(left)).min(INTERVAL),
+            Self::Soon(left) => (FIRST_AFTER << SOON.saturating_sub(left)).min(longest),
             Self::Slowly(doublings) | Self::ForTimers(doublings) => INTERVAL << doublings,
         }
     }
@@ -128,22 +139,42 @@ impl Plan {
 /// A [`Plan`] that several threads read and change. A read value may be outdated. A thread that is
 /// woken sees the latest plan, because it takes the lock of the crew's lists.
 #[derive(Default)]
-pub(super) struct PlanWord(AtomicUsize);
+pub(super) struct PlanWord {
+    plan: AtomicUsize,
+    /// Time until which checks for ready cells come more often. Relaxed everywhere: the time
+    /// publishes nothing.
+    quick_until: AtomicU64,
+}
 
 impl PlanWord {
     pub(super) fn get(&self) -> Plan {
-        Plan::from_word(self.0.load(Relaxed))
+        Plan::from_word(self.plan.load(Relaxed))
     }
 
     pub(super) fn set(&self, plan: Plan) {
-        self.0.store(plan.to_word(), Relaxed);
+        self.plan.store(plan.to_word(), Relaxed);
     }
 
     /// Replaces `old` by `new`. Returns false if the plan has changed in the meantime.
     pub(super) fn replace(&self, old: Plan, new: Plan) -> bool {
-        (self.0)
+        (self.plan)
             .compare_exchange(old.to_word(), new.to_word(), Relaxed, Relaxed)
             .is_ok()
+    }
+
+    /// Records that a check has found an activation that has lasted for `lasted` nanoseconds so
+    /// far. If this is long, the checks come more often for some time.
+    pub(super) fn note_activation(&self, lasted: Nanos, now: Nanos) {
+        if lasted >= LONG {
+            let until = now.saturating_add(QUICK_FOR);
+            self.quick_until.store(until, Relaxed);
+        }
+    }
+
+    /// Returns true if the checks for ready cells come more often, because an activation was long a
+    /// short time ago.
+    pub(super) fn is_quick(&self, now: Nanos) -> bool {
+        now < self.quick_until.load(Relaxed)
     }
 }
 
@@ -156,7 +187,7 @@ mod tests {
         let mut plan = Plan::soon();
         let mut times = Vec::new();
         for _ in 0..17 {
-            times.push(plan.interval() / 100_000);
+            times.push(plan.interval(false) / 100_000);
             assert_eq!(Plan::from_word(plan.to_word()), plan);
             let next = plan.after_look();
             plan = if next == Plan::Nothing {
@@ -174,13 +205,27 @@ mod tests {
     }
 
     #[test]
+    fn looks_come_more_often_for_a_second_after_a_long_activation() {
+        let word = PlanWord::default();
+        word.note_activation(LONG - 1, 5);
+        assert!(!word.is_quick(5), "the activation was not long");
+        word.note_activation(LONG, 5);
+        assert!(word.is_quick(4 + QUICK_FOR));
+        assert!(!word.is_quick(5 + QUICK_FOR));
+        let intervals = |is_quick| [10, 9, 8, 7, 1].map(|left| Plan::Soon(left).interval(is_quick));
+        let micros = |micros: [u64; 5]| micros.map(|micros| micros * 1_000);
+        assert_eq!(intervals(true), micros([100, 200, 250, 250, 250]));
+        assert_eq!(intervals(false), micros([100, 200, 400, 800, 1_000]));
+    }
+
+    #[test]
     fn a_look_for_timers_can_wait() {
         let plan = Plan::for_timers();
         assert_eq!(Plan::from_word(plan.to_word()), plan);
-        assert_eq!(plan.interval(), 4 * INTERVAL);
+        assert_eq!(plan.interval(false), 4 * INTERVAL);
         assert_eq!(plan.after_look(), Plan::Nothing);
         let next = plan.slower(plan);
-        assert_eq!(next.interval(), 8 * INTERVAL);
+        assert_eq!(next.interval(true), 8 * INTERVAL);
         assert!(next.is_too_late_for_cells(), "nobody has looked for cells");
         assert_eq!(plan.slower(Plan::Nothing), Plan::Nothing);
         assert!(plan.is_too_late_for_cells());
