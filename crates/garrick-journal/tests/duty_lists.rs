@@ -272,6 +272,9 @@ fn a_turn_whose_entry_cannot_be_written_is_undone() {
     assert!(scene.groups().is_empty(), "nothing was written");
     scene.log.refuses_list.store(false, Relaxed);
     scene.await_no_task();
+    let failures = format!("{:?}", scene.system.recent_failures());
+    let reason = "the list of entities with something to do was closed or cannot be written";
+    assert!(failures.contains(reason), "{failures}");
     let task = scene.task("task/1", false);
     assert_eq!(task.ask(begin).wait(), Ok(1));
     assert_eq!(scene.names(), ["task/1"]);

@@ -383,7 +383,13 @@ impl<A: DurableActor> Entity<A> {
             };
             match adds {
                 None => shared.submit(waiting),
-                Some(addition) => addition.then(Box::new(move || shared.submit(waiting))),
+                Some(addition) => {
+                    let unlisted = Unlisted {
+                        journal: shared,
+                        turn: Some(waiting),
+                    };
+                    addition.then(Box::new(move || unlisted.submit()));
+                }
             }
         }
     }
@@ -598,5 +604,32 @@ impl<A: DurableActor> fmt::Debug for Entity<A> {
         f.debug_struct("Entity")
             .field("name", &self.source.name)
             .finish_non_exhaustive()
+    }
+}
+
+/// Reason that is reported for a turn that is undone because its entity was not added to the list.
+const NOT_LISTED: &str = "the list of entities with something to do was closed or cannot be written, \
+     so the turn was undone";
+
+/// A turn that waits until its entity is in the list. Dropping this value undoes the turn.
+struct Unlisted {
+    journal: Journal,
+    turn: Option<Waiting>,
+}
+
+impl Unlisted {
+    /// Submits the turn to the writer, because the entity is in the list.
+    fn submit(mut self) {
+        if let Some(turn) = self.turn.take() {
+            self.journal.submit(turn);
+        }
+    }
+}
+
+impl Drop for Unlisted {
+    fn drop(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            turn.pending.undo(NOT_LISTED);
+        }
     }
 }
