@@ -15,9 +15,10 @@ pub(super) const ASK_TOKIO: Scenario = Scenario {
     name: "ask-tokio",
     operation: "one ask by a tokio task that repeatedly asks one of 16 actors, one ask at a time; \
                 tasks is the number of these tasks, and workers the number of tokio's threads and \
-                of the actors' threads; garrick: the tasks ask by Address::call; tokio: tasks of \
-                the same runtime answer instead of actors, and receive each question with a \
-                oneshot channel for the answer",
+                of the actors' threads; garrick: the tasks ask by Address::call, so a tokio thread \
+                may run the asked actor; ask: the tasks ask by Address::ask, so only the threads \
+                of the actors run actors; tokio: tasks of the same runtime answer instead of \
+                actors, and receive each question with a oneshot channel for the answer",
     contenders: |effort: &Effort| at(effort, &Point::default()),
 };
 
@@ -37,7 +38,8 @@ fn at(_: &Effort, point: &Point) -> Vec<Contender> {
     let all = Askers::at(point);
     let contenders = all.into_iter().flat_map(|askers| {
         [
-            askers.contender("garrick", of_actors),
+            askers.contender("garrick", by_call),
+            askers.contender("ask", by_ask),
             askers.contender("tokio", of_tasks),
         ]
     });
@@ -166,7 +168,17 @@ impl Askers {
     }
 }
 
-fn of_actors(askers: Askers, asks: u64) -> Result<Measured> {
+/// Measures questions of tokio tasks that may run the asked actors on tokio's threads.
+fn by_call(askers: Askers, asks: u64) -> Result<Measured> {
+    of_actors(askers, asks, true)
+}
+
+/// Measures questions of tokio tasks to actors that only the threads of their system run.
+fn by_ask(askers: Askers, asks: u64) -> Result<Measured> {
+    of_actors(askers, asks, false)
+}
+
+fn of_actors(askers: Askers, asks: u64, by_call: bool) -> Result<Measured> {
     let system = builder().workers(askers.workers).start()?;
     let mut answerers = Vec::new();
     for _ in 0..Askers::ASKED {
@@ -178,7 +190,12 @@ fn of_actors(askers: Askers, asks: u64) -> Result<Measured> {
         async move {
             let mut number = 0;
             while number < asks {
-                let answer = answerer.call(|reply| Question(number, reply)).await;
+                let question = |reply| Question(number, reply);
+                let answer = if by_call {
+                    answerer.call(question).await
+                } else {
+                    answerer.ask(question).await
+                };
                 let Ok(answer) = answer else { break };
                 number = answer;
             }
@@ -231,7 +248,8 @@ mod tests {
     fn every_ask_is_answered_however_they_are_divided() {
         for askers in Askers::at(&Point::default().with("tasks", 20)) {
             for asks in [1, 19, 20, 250] {
-                assert_eq!(of_actors(askers, asks).unwrap().ops, asks);
+                assert_eq!(by_call(askers, asks).unwrap().ops, asks);
+                assert_eq!(by_ask(askers, asks).unwrap().ops, asks);
                 assert_eq!(of_tasks(askers, asks).unwrap().ops, asks);
             }
         }
