@@ -453,3 +453,41 @@ fn a_caller_that_has_its_answer_runs_no_task_that_waits_for_its_lock() {
         sender.join().unwrap();
     });
 }
+
+#[test]
+fn a_future_that_has_its_answer_runs_what_others_have_asked_meanwhile() {
+    ends(|| {
+        let sponsor = Sponsor::pool(1).unwrap();
+        let handle = sponsor.handle();
+        let other = handle.spawn(who()).unwrap();
+        let here = thread::current().id();
+        let mut context = Context::from_waker(Waker::noop());
+        // If the other thread is late, another thread of the sponsor helps, and runs its question.
+        let mut is_run_here = || {
+            let (asks, asked) = channel::<()>();
+            let (goes, go) = channel();
+            let answers = does(move |reply: Reply<()>, _: &Turn<'_, _>| {
+                asks.send(()).unwrap();
+                go.recv().unwrap();
+                reply.send(());
+                Flow::Continue
+            });
+            let answers = handle.spawn(answers).unwrap();
+            let task = other.clone();
+            let asker = thread::spawn(move || {
+                asked.recv().unwrap();
+                let asked = task.ask(|reply| reply);
+                goes.send(()).unwrap();
+                asked.wait().unwrap()
+            });
+            // Visits of this worker are short, as far as it knows.
+            assert!(runs_here(&other));
+            let mut call = pin!(answers.call(|reply| reply));
+            while call.as_mut().poll(&mut context).is_pending() {
+                thread::yield_now();
+            }
+            asker.join().unwrap() == here
+        };
+        while !is_run_here() {}
+    });
+}

@@ -218,9 +218,9 @@ enum Welcome {
 
 impl Guest {
     /// Lets the calling thread, which waits for an answer, run worker `home` as a guest, if no
-    /// other thread runs this worker and the worker allows guests. Waits a moment for the worker if
-    /// another thread runs it. `blocks` must be true if the thread will block until the answer
-    /// comes.
+    /// other thread runs this worker and the worker allows guests. If another thread runs it, and
+    /// will probably not run the asked task soon, waits a moment for the worker. `blocks` must be
+    /// true if the thread will block until the answer comes.
     #[inline]
     fn come(home: Home, blocks: bool) -> Welcome {
         let Some(remote) = Self::may_sit(home) else {
@@ -231,6 +231,8 @@ impl Guest {
             return Welcome::Taken;
         }
         match Self::sit(remote, Self::at) {
+            // The guest of a future also runs what is pushed to the worker now.
+            Welcome::Taken if !blocks && remote.ready.has_guest() => Welcome::Taken,
             Welcome::Taken => Self::sit_soon(remote),
             welcome => welcome,
         }
@@ -340,17 +342,24 @@ impl Guest {
     }
 
     /// Runs the ready cells until `is_answered` returns true, no work is left, or `VISIT_MAX`
-    /// activations were run. Then leaves the worker. After that, runs no more cells, because the
-    /// caller may hold a lock for which another task waits.
-    fn run(mut self, is_answered: impl Fn() -> bool) {
+    /// activations were run. Then leaves the worker.
+    ///
+    /// If `blocks` is true, runs no more cells after the answer, because the caller may hold a lock
+    /// for which another task waits. If `blocks` is false, a future is being polled, and the caller
+    /// also runs the cells that have become ready in the meantime, if visits are short. Usually,
+    /// other futures have asked these cells, and have found the worker taken. If the caller left
+    /// these cells to a thread of the sponsor, that thread would have to be woken.
+    fn run(mut self, blocks: bool, is_answered: impl Fn() -> bool) {
         let mut left = VISIT_MAX;
         loop {
             let worker = self.worker();
             if left == 0 || worker.is_closing() || worker.is_to_stop(self.shared.signal()) {
                 return;
             }
-            left = worker.run_as_guest(left, &is_answered);
-            if is_answered() || self.try_leave() {
+            let helps = is_answered();
+            left = worker.run_as_guest(left, || !helps && is_answered());
+            let helps_others = !blocks && worker.visit_times.are_short();
+            if is_answered() && !helps_others || self.try_leave() {
                 return;
             }
             // New work has come meanwhile, and may give the answer. The seat counts as idle again.
@@ -432,7 +441,7 @@ pub(crate) fn send_and_run<M: 'static>(
                 let _entered = Entered::new(worker);
                 worker.send_between_turns(cell, message);
             }
-            guest.run(is_answered);
+            guest.run(blocks, is_answered);
         }
         Welcome::Taken => {
             // The other sitter may have left by now. Then this thread gets the seat by the push.
@@ -442,7 +451,7 @@ pub(crate) fn send_and_run<M: 'static>(
             match wake.seat() {
                 Ok(remote) => {
                     if let Some(guest) = Guest::at(remote) {
-                        guest.run(is_answered);
+                        guest.run(blocks, is_answered);
                     }
                 }
                 Err(wake) => wake.call(),
