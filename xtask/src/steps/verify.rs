@@ -49,6 +49,9 @@ const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// request more seeds, more preemptions, or a longer time, than usual.
 const LIMIT_OF_SEEDS: Duration = Duration::from_secs(45 * 60);
 
+/// Time limit of the step `journal`, which kills processes many times. Each kill waits for the disk.
+const LIMIT_OF_KILLS: Duration = Duration::from_secs(90 * 60);
+
 /// Number of times that the processes of each test are killed in the step `journal`.
 const JOURNAL_KILLS: &str = "10000";
 
@@ -270,6 +273,7 @@ pub(super) fn journal(_: &Workspace) -> Result<String> {
         .optimized()
         .environment("GARRICK_JOURNAL_SEEDS", JOURNAL_SEEDS)
         .environment("GARRICK_JOURNAL_KILLS", JOURNAL_KILLS)
+        .limit(LIMIT_OF_KILLS)
         .arguments(&["--", "--nocapture"])])?;
     journal("bench", &[]).run()?;
     Ok(tests)
