@@ -7,6 +7,7 @@ use std::thread;
 use futures_util::{FutureExt, SinkExt, StreamExt, stream};
 use garrick_actor::mailbox::{AddressSink, Mailbox, OnFull, Outlet, SinkError, TrySendError};
 use garrick_actor::{Actor, Address, Context, Local, Next, SendError, System, behavior};
+use garrick_testkit::ends_alone;
 
 use crate::common::{self, settle};
 
@@ -50,6 +51,24 @@ fn a_thread_waits_for_a_place_also_through_a_conversion() {
     let read: Vec<u32> = local.block_on(outlet.collect());
     assert!(read.into_iter().eq((0..100).map(|n| 2 * n)));
     sender.join().unwrap();
+}
+
+#[test]
+fn a_thread_that_alone_runs_a_full_stream_gets_its_message_back() {
+    ends_alone(|| {
+        let (_, local) = common::local();
+        let (out, mut outlet) = stream_of(&local, 1);
+        let mapped = out.contramap(|n: u32| n);
+        out.send(1).unwrap();
+        assert_eq!(out.send(2), Err(SendError(2)));
+        assert_eq!(out.send_blocking(3), Err(SendError(3)));
+        assert_eq!(mapped.send(4), Err(SendError(4)));
+        settle(&local);
+        assert_eq!(read(&mut outlet), [1]);
+        out.send(5).unwrap();
+        settle(&local);
+        assert_eq!(read(&mut outlet), [5]);
+    });
 }
 
 /// Sends a number on and ends the turn as the message says. Reports each number that the mailbox
