@@ -701,6 +701,28 @@ fn a_converting_address_gives_back_what_a_full_mailbox_refuses_and_does_not_conv
 }
 
 #[test]
+fn a_message_whose_receiver_stops_during_the_conversion_is_counted() {
+    ends_alone(|| {
+        let sponsor = Sponsor::builder().workers(1).start().unwrap();
+        let (to, heard) = bounded(&sponsor.handle(), 2, WhenFull::Fail);
+        let stops = {
+            let to = to.clone();
+            to.clone().contramap(move |n: u32| {
+                to.stop();
+                while !to.is_stopped() {
+                    thread::yield_now();
+                }
+                n
+            })
+        };
+        stops.send(1).unwrap();
+        assert_eq!(to.dropped(), 1);
+        assert_eq!(stops.send(2), Err(SendError(2)));
+        assert_eq!((to.dropped(), heard.try_iter().count()), (1, 0));
+    });
+}
+
+#[test]
 fn a_thread_does_not_wait_for_itself_through_converting_addresses() {
     ends_alone(|| {
         let here = Here::new_here().unwrap();

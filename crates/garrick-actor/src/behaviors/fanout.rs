@@ -127,19 +127,19 @@ impl<M: Clone + Send + 'static> ToAll<M> {
         for target in &self.targets {
             match send(target, message.clone()) {
                 Ok(()) => accepted += 1,
-                Err(copy) => {
-                    quiet::drop(copy);
-                    if !target.is_stopped() {
-                        full.push(target);
-                    }
-                }
+                Err(copy) if target.is_stopped() => quiet::drop(copy),
+                // A door may need the copy to find the mailbox that counts it.
+                Err(copy) => full.push((target, copy)),
             }
         }
         if accepted == 0 && !self.targets.is_empty() {
             let is_full = !full.is_empty();
+            full.into_iter().for_each(|(_, copy)| quiet::drop(copy));
             return Err(Refused { message, is_full });
         }
-        full.into_iter().for_each(count_refused);
+        for (target, copy) in full {
+            count_refused(target, copy);
+        }
         Ok(())
     }
 
@@ -173,13 +173,15 @@ impl<M: Clone + Send + 'static> ToAll<M> {
     }
 }
 
-/// Counts a copy that a target has refused although it has not stopped.
-fn count_refused<M: 'static>(target: &Address<M>) {
+/// Counts and drops a copy that a target has refused although it has not stopped.
+fn count_refused<M: 'static>(target: &Address<M>, copy: M) {
+    let mut copy = Some(copy);
     if in_turn() {
         count_dead_letters(type_name::<M>, LetterReason::Full, 1);
-    } else if let Some(room) = target.room() {
-        room.count_dropped();
+    } else {
+        target.count_refused(&mut copy);
     }
+    quiet::drop(copy);
 }
 
 impl<M: Clone + Send + 'static> Door for ToAll<M> {
@@ -216,6 +218,15 @@ fn watch_all<'a, M: 'static>(
 }
 
 impl<M: Clone + Send + 'static> Gauged<M> for ToAll<M> {
+    /// Counts the message at each target, because each of them has missed a copy.
+    fn count_refused(&self, message: &mut Option<M>) {
+        for target in &self.targets {
+            let mut copy = message.clone();
+            target.count_refused(&mut copy);
+            quiet::drop(copy);
+        }
+    }
+
     fn several(&self) -> Option<&dyn Several<M>> {
         Some(self)
     }
@@ -341,6 +352,18 @@ where
     K: Eq + Hash + Send + Sync + 'static,
     M: Send + 'static,
 {
+    /// Counts the message at the target that has its key.
+    fn count_refused(&self, pair: &mut Option<(K, M)>) {
+        let Some((key, msg)) = pair.take() else {
+            return;
+        };
+        let mut msg = Some(msg);
+        if let Some(to) = self.routes.get(&key) {
+            to.count_refused(&mut msg);
+        }
+        *pair = msg.map(|msg| (key, msg));
+    }
+
     fn several(&self) -> Option<&dyn Several<(K, M)>> {
         Some(self)
     }

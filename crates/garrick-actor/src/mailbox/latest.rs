@@ -116,6 +116,10 @@ impl<M: Send + 'static> Gauged<M> for Front<M> {
     fn dropped(&self) -> u64 {
         self.shared.carried.dropped()
     }
+
+    fn count_refused(&self, _: &mut Option<M>) {
+        self.shared.carried.count_dropped();
+    }
 }
 
 impl<M: Send + 'static> Entrance for Front<M> {

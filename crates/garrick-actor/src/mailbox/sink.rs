@@ -31,6 +31,10 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// sink until their mailboxes have room. If the actor has stopped, the sink drops the item that
 /// should be sent and returns a [`SinkError`].
 ///
+/// A sink belongs to one task. If several tasks poll a sink in turn, for example through a mutex,
+/// only the task that has polled last is woken when the sink becomes ready. To send from several
+/// tasks, give each of them its own sink: all sinks of an address share its mailbox.
+///
 /// # Examples
 /// ```
 /// use futures_util::{SinkExt, stream};

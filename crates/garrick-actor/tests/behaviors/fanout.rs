@@ -442,6 +442,37 @@ fn a_copy_that_a_full_mailbox_refuses_is_counted() {
 }
 
 #[test]
+fn a_converted_message_that_is_refused_outside_of_turns_is_counted() {
+    let narrow = Narrow::new();
+    let by_key = demux([("a", narrow.address.clone())]).contramap(|n: u32| ("a", n));
+    // The place in the mailbox is known only after the conversion.
+    (0..3).for_each(|n| by_key.send(n).unwrap());
+    assert_eq!(narrow.address.dropped(), 2);
+    let to_all = tee(by_key.clone(), by_key.clone()).contramap(|n: u32| n);
+    to_all.send(3).unwrap();
+    assert_eq!((narrow.address.dropped(), narrow.heard()), (4, vec![0]));
+}
+
+#[test]
+fn a_copy_that_a_full_mailbox_behind_doors_refuses_is_counted() {
+    let [by_key, labelled, inner, outer] = [(); 4].map(|()| Narrow::<u32>::new());
+    let stand = Stand::new();
+    let (other, to_other) = stand.listener();
+    let all = broadcast(vec![
+        other,
+        label(demux([(1, by_key.address.clone())]), 1),
+        forward(label(demux([(2, labelled.address.clone())]), 2)),
+        tee(inner.address.clone(), outer.address.clone()),
+    ]);
+    (0..3).for_each(|n| all.send(n).unwrap());
+    for narrow in [by_key, labelled, inner, outer] {
+        assert_eq!((narrow.address.dropped(), narrow.heard()), (2, vec![0]));
+    }
+    stand.run();
+    assert_eq!(heard(&to_other), [0, 1, 2]);
+}
+
+#[test]
 fn a_watch_of_a_door_to_several_targets_is_told_when_the_last_has_ended() {
     let stand = Stand::new();
     let ((one, _), (other, _)) = (stand.listener::<u32>(), stand.listener::<u32>());

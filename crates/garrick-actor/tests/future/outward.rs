@@ -1,12 +1,15 @@
 //! Tests of streams of messages from actors, and of mailboxes that serve as sinks.
 
 use std::num::NonZero;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, mpsc};
+use std::task::{self, Wake, Waker};
 use std::thread;
 
 use futures_util::{FutureExt, SinkExt, StreamExt, stream};
 use garrick_actor::mailbox::{AddressSink, Mailbox, OnFull, Outlet, SinkError, TrySendError};
 use garrick_actor::{Actor, Address, Context, Local, Next, SendError, System, behavior};
+use garrick_testkit::ends_alone;
 
 use crate::common::{self, settle};
 
@@ -50,6 +53,52 @@ fn a_thread_waits_for_a_place_also_through_a_conversion() {
     let read: Vec<u32> = local.block_on(outlet.collect());
     assert!(read.into_iter().eq((0..100).map(|n| 2 * n)));
     sender.join().unwrap();
+}
+
+#[test]
+fn a_thread_that_alone_runs_a_full_stream_gets_its_message_back() {
+    ends_alone(|| {
+        let (_, local) = common::local();
+        let (out, mut outlet) = stream_of(&local, 1);
+        let mapped = out.contramap(|n: u32| n);
+        out.send(1).unwrap();
+        assert_eq!(out.send(2), Err(SendError(2)));
+        assert_eq!(out.send_blocking(3), Err(SendError(3)));
+        assert_eq!(mapped.send(4), Err(SendError(4)));
+        settle(&local);
+        assert_eq!(read(&mut outlet), [1]);
+        out.send(5).unwrap();
+        settle(&local);
+        assert_eq!(read(&mut outlet), [5]);
+    });
+}
+
+/// Counts its wakes.
+#[derive(Default)]
+struct Wakes(AtomicU32);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_sink_wakes_the_last_task_that_has_polled_it() {
+    let (_, local) = common::local();
+    let (out, mut outlet) = stream_of(&local, 1);
+    let mut sink = AddressSink::new(&out);
+    out.send(1).unwrap();
+    let [first, last] = [(); 2].map(|()| Arc::new(Wakes::default()));
+    for wakes in [&first, &last] {
+        let waker = Waker::from(wakes.clone());
+        let ready = sink.poll_ready_unpin(&mut task::Context::from_waker(&waker));
+        assert!(ready.is_pending());
+    }
+    settle(&local);
+    assert_eq!(read(&mut outlet), [1]);
+    let woken = [&first, &last].map(|wakes| wakes.0.load(Ordering::Relaxed));
+    assert_eq!(woken, [0, 1]);
 }
 
 /// Sends a number on and ends the turn as the message says. Reports each number that the mailbox

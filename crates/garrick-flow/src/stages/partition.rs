@@ -34,6 +34,10 @@ pub struct Partition<T, F> {
 ///
 /// Values are moved directly from channel to channel, one batch at a time.
 ///
+/// Each step looks at all outputs. So the time of a step grows with the number of outputs, even if
+/// the step moves a single value. For hundreds of outputs, give the input and the outputs many
+/// slots, so that a step moves many values.
+///
 /// # Examples
 ///
 /// ```

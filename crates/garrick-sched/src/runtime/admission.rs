@@ -259,10 +259,29 @@ impl<M: 'static> Address<M> {
 
     /// Returns the number of messages that were dropped because the mailbox was full. Returns 0 if
     /// the mailbox has no bound.
+    ///
+    /// A message is also counted if it was sent outside of turns, and was refused after
+    /// [`Address::contramap`] had converted it.
     pub fn dropped(&self) -> u64 {
         match self.own_room() {
             Some(room) => room.dropped(),
             None => self.gauged().map_or(0, Gauged::dropped),
+        }
+    }
+
+    /// Counts a message as dropped, because it was refused outside of turns and cannot be returned
+    /// to its sender. Each bounded mailbox for which the message was intended counts it in
+    /// [`Address::dropped`]. If `message` is `None`, the mailboxes that get every message count it.
+    /// A message that is given may be taken.
+    #[doc(hidden)]
+    pub fn count_refused(&self, message: &mut Option<M>) {
+        match self.own_room() {
+            Some(room) => room.count_dropped(),
+            None => {
+                if let Some(gauged) = self.gauged() {
+                    gauged.count_refused(message);
+                }
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use crate::quiet;
 use crate::runtime::address::{Address, SendError, is_refused};
 use crate::runtime::bounded::{may_wait, overflow};
 use crate::runtime::count_dead_letters;
+use crate::runtime::current;
 use crate::runtime::door::{Door, Gauged, door};
 use crate::runtime::look::Look;
 use crate::runtime::room::{Place, Room};
@@ -143,12 +144,18 @@ where
     }
 
     /// Restores a message that was refused. If this is not possible, the converted message becomes
-    /// a dead letter.
+    /// a dead letter. Outside of turns, the mailbox counts it as dropped instead.
     fn restore(&self, mapped: M) -> Option<N> {
         let mapped = match self.back.back(mapped) {
             Ok(message) => return Some(message),
             Err(mapped) => mapped,
         };
+        if !current::in_turn() {
+            let mut mapped = Some(mapped);
+            self.to.count_refused(&mut mapped);
+            quiet::drop(mapped);
+            return None;
+        }
         let reason = if self.to.is_stopped() {
             LetterReason::Stopped
         } else if is_refused(self.to.cell()) {
@@ -194,6 +201,15 @@ where
 
     fn dropped(&self) -> u64 {
         self.to.dropped()
+    }
+
+    fn count_refused(&self, message: &mut Option<N>) {
+        if !B::EXISTS {
+            return self.to.count_refused(&mut None);
+        }
+        let mut mapped = message.take().map(&self.function);
+        self.to.count_refused(&mut mapped);
+        *message = mapped.and_then(|mapped| self.back.back(mapped).ok());
     }
 
     fn several(&self) -> Option<&dyn Several<N>> {
@@ -253,7 +269,9 @@ impl<M: Send + 'static> Address<M> {
     /// runs only if there is a place for its result. If the task stops while `function` is running,
     /// the message becomes a dead letter. If this address leads to several mailboxes, such as that
     /// of a demux, the place is known only after the conversion. A message that is then refused
-    /// becomes a dead letter, too.
+    /// becomes a dead letter, too. If such a message was sent outside of turns, it is no dead
+    /// letter: the bounded mailbox counts it in [`Address::dropped`], and a mailbox without a bound
+    /// does not count it.
     ///
     /// An address that was converted several times runs all functions for each message. Its other
     /// methods, such as [`Address::is_stopped`], call each other once for each conversion. So do

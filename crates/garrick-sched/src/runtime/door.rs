@@ -263,6 +263,16 @@ pub trait Gauged<M> {
         0
     }
 
+    /// Counts a message as dropped, because it was refused and cannot be returned to its sender.
+    /// If there are several mailboxes, `message` determines those that count it, and may be taken.
+    /// By default, [`Gauged::room`] counts the message.
+    fn count_refused(&self, message: &mut Option<M>) {
+        let _ = message;
+        if let Some(room) = self.room() {
+            room.count_dropped();
+        }
+    }
+
     /// Returns access to the mailboxes if the door leads to several receivers. Returns `None` by
     /// default.
     fn several(&self) -> Option<&dyn Several<M>> {

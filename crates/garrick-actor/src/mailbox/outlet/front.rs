@@ -38,6 +38,12 @@ impl<M: Send + 'static> Gauged<M> for Front<M> {
         Some(&self.room)
     }
 
+    /// Returns true on a thread that alone moves the messages into the stream, so that none of them
+    /// is read while this thread waits.
+    fn waits_for_itself(&self) -> bool {
+        self.actual.wait().waits_for_itself()
+    }
+
     fn send_in(&self, message: M, permit: Permit) -> Result<(), SendError<M>> {
         let sent = self.actual.wait().send(Held { message, permit });
         sent.map_err(|SendError(held)| SendError(held.message))
@@ -68,8 +74,8 @@ impl<M: Send + 'static> Entrance for Front<M> {
         Some(self)
     }
 
-    fn pass(&self, message: M, _: &Address<M>) -> Result<(), SendError<M>> {
-        let permit = if in_turn() {
+    fn pass(&self, message: M, here: &Address<M>) -> Result<(), SendError<M>> {
+        let permit = if in_turn() || here.waits_for_itself() {
             self.room.try_take()
         } else {
             Some(self.room.take_blocking())

@@ -308,8 +308,10 @@ impl System {
     ///
     /// At most `capacity` messages wait in the stream. When the stream is full, senders wait or get
     /// their messages back, as with [`Mailbox::bounded`](crate::mailbox::Mailbox::bounded) and
-    /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). Messages that are sent during a turn enter
-    /// the stream when the turn commits.
+    /// [`OnFull::Wait`](crate::mailbox::OnFull::Wait). In a simulation, and on the thread of a
+    /// [`Local`](crate::Local) to which the stream belongs, a full stream never blocks the thread:
+    /// outside of turns, too, a sender gets its message back. Messages that are sent during a turn
+    /// enter the stream when the turn commits.
     ///
     /// # Errors
     /// Fails if the system is shutting down.
