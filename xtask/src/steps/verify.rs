@@ -49,7 +49,8 @@ const SOAK_BUILT_WITHIN: Duration = Duration::from_secs(30 * 60);
 /// request more seeds, more preemptions, or a longer time, than usual.
 const LIMIT_OF_SEEDS: Duration = Duration::from_secs(45 * 60);
 
-/// Time limit of the step `journal`, which kills processes many times. Each kill waits for the disk.
+/// Time limit of the step `journal`, which kills processes many times. Each kill waits for the
+/// disk.
 const LIMIT_OF_KILLS: Duration = Duration::from_secs(90 * 60);
 
 /// Number of times that the processes of each test are killed in the step `journal`.
@@ -305,8 +306,10 @@ pub(crate) fn cluster(workspace: &Workspace, options: &ClusterOptions) -> Result
     counted(&[
         Job::cargo(&["test", "-p", "garrick-cluster", "--all-features"])
             .arguments(&["--test", "simulated", "--test", "entities"])
+            .arguments(&["--test", "directory", "--test", "upgrade"])
             .arguments(&["--test", "processes"])
             .optimized()
+            .limit(LIMIT_OF_SEEDS)
             .environment("GARRICK_CLUSTER_SEEDS", CLUSTER_SEEDS)
             .environment("GARRICK_CLUSTER_SECONDS", CLUSTER_SECONDS)
             .environment(TOOLS_VARIABLE, "1")
