@@ -91,8 +91,11 @@ fn a_push_and_a_take_wake_a_stage_even_if_the_turn_is_undone() -> Result {
         assert!(pushed.lock().unwrap().0.try_push(1).is_ok());
     });
     assert_eq!(wait(&heard), 1);
+    // The stage frees the slot of the input a moment after it has called `note`.
+    while ends.lock().unwrap().0.try_push(2).is_err() {
+        thread::yield_now();
+    }
     // The output is full now, so the stage waits for a free slot.
-    assert!(ends.lock().unwrap().0.try_push(2).is_ok());
     while running.totals().channels[1].sender_stalls == 0 {
         thread::yield_now();
     }
